@@ -341,6 +341,7 @@ CREATE TABLE deliveries (
   CONSTRAINT deliveries_pkey PRIMARY KEY (shard, id),
   CONSTRAINT deliveries_ended CHECK (status = ANY (ARRAY['accepted'::delivery_status, 'rejected'::delivery_status, 'exhausted'::delivery_status, 'deferred'::delivery_status, 'cancelled'::delivery_status]))
 ) WITH (fillfactor = 90);
+CREATE INDEX deliveries_failed ON deliveries USING btree (org_id, ended_at DESC, id DESC) WHERE status = ANY (ARRAY['rejected'::delivery_status, 'exhausted'::delivery_status]);
 CREATE UNIQUE INDEX deliveries_of ON deliveries USING btree (shard, org_id, submission_id, action_order, replay) WHERE id <> submission_id;
 ALTER TABLE deliveries ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE TRIGGER deliveries_stay AFTER UPDATE ON deliveries FOR EACH ROW WHEN (new.status <> old.status OR new.ended_at <> old.ended_at) EXECUTE FUNCTION refuse('a delivery that has ended does not change');
@@ -829,6 +830,16 @@ CREATE TABLE target_outages (
 );
 ALTER TABLE target_outages ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE target_pauses (
+  org_id integer NOT NULL,
+  target text NOT NULL,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  reason text NOT NULL,
+  actor text NOT NULL,
+  CONSTRAINT target_pauses_pkey PRIMARY KEY (org_id, target)
+);
+ALTER TABLE target_pauses ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE target_rates (
   org_id integer NOT NULL,
   target text NOT NULL,
@@ -951,7 +962,7 @@ CREATE VIEW submission_states WITH (security_invoker = true) AS
             r.reason,
             r.ended_at
            FROM deliveries r
-          WHERE COALESCE(d.reason, o.reason) = 'worker_lost'::text AND r.shard = s.shard AND r.org_id = s.org_id AND r.submission_id = s.id AND r.id <> r.submission_id AND r.action_order = 1 AND r.replay > 0
+          WHERE (COALESCE(d.status, o.status) = ANY (ARRAY['rejected'::delivery_status, 'exhausted'::delivery_status])) AND r.shard = s.shard AND r.org_id = s.org_id AND r.submission_id = s.id AND r.id <> r.submission_id AND r.action_order = 1 AND r.replay > 0
           ORDER BY r.replay DESC
          LIMIT 1) e ON true;
 
@@ -1275,7 +1286,7 @@ AS $function$
       AND NOT EXISTS (SELECT FROM ready r WHERE r.shard = of_shard AND r.delivery_id = s.id)
       AND NOT EXISTS (SELECT FROM ready r WHERE r.shard = of_shard AND r.org_id = s.org_id AND r.submission_id = s.id
                                             AND r.delivery_id <> r.submission_id)
-      AND NOT EXISTS (SELECT FROM dead_letters l WHERE l.shard = of_shard AND l.id = s.id)),
+      AND NOT EXISTS (SELECT FROM dead_letters l WHERE l.shard = of_shard AND l.id = s.id AND l.replayed_at IS NULL)),
   sent AS MATERIALIZED (
     SELECT id FROM old
     UNION ALL SELECT d.id FROM old o JOIN deliveries d ON d.shard = of_shard AND d.org_id = o.org_id AND d.submission_id = o.id
@@ -1284,6 +1295,7 @@ AS $function$
   b AS (DELETE FROM edited_payloads x USING sent s WHERE x.shard = of_shard AND x.delivery_id = s.id),
   c AS (DELETE FROM notification_events x USING old o WHERE x.shard = of_shard AND x.delivery_id = o.id),
   d AS (DELETE FROM notifications x USING old o WHERE x.shard = of_shard AND x.delivery_id = o.id),
+  l AS (DELETE FROM dead_letters x USING sent s WHERE x.shard = of_shard AND x.id = s.id),
   e AS (DELETE FROM deliveries x USING sent s WHERE x.shard = of_shard AND x.id = s.id),
   f AS (DELETE FROM submissions x USING old o WHERE x.shard = of_shard AND x.id = o.id)
   SELECT count(*) FROM old

@@ -1,4 +1,4 @@
-// The sessions in which the routes of forms, pipelines, dead letters and organisations do their work.
+// The sessions in which the routes of forms, pipelines, dead letters, organisations, targets and what failed do their work.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,8 @@
 #include "api/session_pool.h"
 #include "store/forms/form_store.h"
 #include "store/operations/dead_store.h"
+#include "store/operations/failed_store.h"
+#include "store/operations/target_store.h"
 #include "store/organisations/org_store.h"
 #include "store/pipelines/pipeline_store.h"
 
@@ -16,6 +18,8 @@ struct FormSession {
   std::unique_ptr<DeadStore> dead;
   std::unique_ptr<OrgStore> orgs;
   std::unique_ptr<PipelineStore> pipelines;
+  std::unique_ptr<TargetStore> targets;
+  std::unique_ptr<FailedStore> failed;
 };
 using FormPool = SessionPool<FormSession>;
 

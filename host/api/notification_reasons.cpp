@@ -85,6 +85,11 @@ std::optional<NotificationReason> obstacle(const NotificationStanding& s, const 
             : "the installation cannot open its channel's secret now; it is sent when its operator "
               "has given the master key",
         {}};
+  if (s.paused)
+    return NotificationReason{"paused",
+                              "the installation's operator has paused its channel since " + at(*s.paused) + " (" +
+                                  s.pause_reason + "): it waits until the operator resumes it",
+                              {}};
   if (s.cooldown)
     return NotificationReason{"cooldown",
                               "its channel cools down until " + at(s.cooldown->until) + ": " + s.cooldown->reason +

@@ -23,8 +23,8 @@ struct NotificationTerms {
 };
 
 struct NotificationReason {
-  // done, claimed, interrupted, channel_deleted, channel_disabled, not_sent, secret_locked, cooldown, window_open, suspect,
-  // waiting_for_retry, waiting, no_host, host_silent, capped, rate, due
+  // done, claimed, interrupted, channel_deleted, channel_disabled, not_sent, secret_locked, paused, cooldown, window_open,
+  // suspect, waiting_for_retry, waiting, no_host, host_silent, capped, rate, due
   std::string code;
   std::string text;
   std::optional<Timestamp> until;  // when that is over, if it can be told

@@ -38,6 +38,12 @@ constexpr CommandNotes kNotes[] = {
      "waybill explain order-4711\n"
      "waybill explain contact-1 --json\n"
      "waybill explain d_0123456789abcdef0123456789abcdef --org acme  # a delivery to a channel"},
+    {"failed list", Needs::database, kFailed, "",
+     "waybill failed list --target sms.realtime --since 2026-11-01T10:00:00Z --until 2026-11-01T11:00:00Z\n"
+     "waybill failed list --kind intent --status rejected"},
+    {"failed resend", Needs::database, kSomeRefused, "",
+     "waybill failed resend --target sms.realtime --since 2026-11-01T10:00:00Z --dry-run  # how many, and which\n"
+     "waybill failed resend --target sms.realtime --since 2026-11-01T10:00:00Z --rate 5"},
     {"dead list", Needs::database, kFailed, "",
      "waybill dead list\n"
      "waybill dead list --form contact --reason smtp_550 --after 2026-11-01T00:00:00Z"},
@@ -73,9 +79,12 @@ constexpr CommandNotes kNotes[] = {
     {"provider status", Needs::database, "it did not arrive, or nobody could say", "", "waybill provider status order-4711"},
     {"provider failures", Needs::configuration, "the list is not complete, or it failed", "",
      "waybill provider failures notify.send --since 24h"},
-    {"target resume", Needs::database, "it is in no outage, or it failed", "",
+    {"target pause", Needs::database, "there is no such target, it is paused already, or it failed", "",
+     "waybill target pause sms.realtime --reason \"the gateway sends everything twice\""},
+    {"target resume", Needs::database, "it is neither paused nor in an outage, or it failed", "",
      "waybill target resume sms.realtime\n"
      "waybill target resume sender:email_template  # the sender of forms"},
+    {"target list", Needs::database, kFailed, "", "waybill target list"},
     {"pipeline list", Needs::configuration, kFailed, "", "waybill pipeline list"},
     {"pipeline rerun", Needs::database, kSomeRefused, "",
      "waybill pipeline rerun submission-17\n"
@@ -113,7 +122,7 @@ constexpr CommandNotes kNotes[] = {
 
 constexpr CommandHeading kHeadings[] = {
     {"Run it", " serve check doctor migrate reload roles keys "},
-    {"See and mend what is under way", " explain dead target failures provider pipeline archive drain "},
+    {"See and mend what is under way", " explain failed dead target failures provider pipeline archive drain "},
     {"Set it up", " org token form plugin "},
     {"This command line", " completion manual "},
 };

@@ -152,23 +152,4 @@ int switch_on(const GlobalOptions& options, const std::string& action_type) {
   return 0;
 }
 
-int resume_target(const GlobalOptions& options, const std::string& org, const std::string& target) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto database = fit_database(*config, log);
-  if (!database) return failed(database.error().what);
-  const auto id = make_read_store(database->address, 1)->organisation(org);
-  if (!id) return failed(id.error().what);
-  if (!*id) return failed("there is no organisation \"" + org + "\"");
-  const auto ended = make_maintenance_store(database->address)->end_outage(**id, target);
-  if (!ended) return failed(ended.error().what);
-  if (!*ended) return failed("organisation \"" + org + "\" has no target \"" + target + "\" in an outage");
-  if (options.json)
-    print_json({{"org", org}, {"target", target}, {"resumed", true}});
-  else
-    print_line("the outage is over: what waited for its end goes out now");
-  return 0;
-}
-
 }  // namespace waybill

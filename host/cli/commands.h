@@ -23,8 +23,6 @@ int rewrap_keys(const GlobalOptions& options);
 // `waybill keys give-up`; master "": only tells which are lost
 int give_up_keys(const GlobalOptions& options, const std::string& master);
 int reload(const GlobalOptions& options);
-// Ends the outage of a target, or of a sender with all its forms ("sender:email_raw").
-int resume_target(const GlobalOptions& options, const std::string& org, const std::string& target);
 int probe_target(const GlobalOptions& options, const std::string& target);
 int ask_status(const GlobalOptions& options, const std::string& org, const std::string& id);  // of an intent or a submission
 int list_failures(const GlobalOptions& options, const std::string& target, const std::string& since);

@@ -11,6 +11,7 @@
 #include "base/json_document.h"
 #include "base/json_writer.h"
 #include "base/printing.h"
+#include "cli/columns.h"
 #include "cli/given.h"
 #include "cli/json_output.h"
 #include "cli/progress_line.h"
@@ -66,25 +67,6 @@ Result<DeadFilter> filter_of(const DeadOptions& dead, const PublicIds& ids) {
   return filter;
 }
 
-using Line = std::vector<std::string>;
-
-void print_columns(const std::vector<Line>& lines) {
-  std::vector<std::size_t> width;
-  for (const auto& line : lines)
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      if (i == width.size()) width.push_back(0);
-      width[i] = std::max(width[i], line[i].size());
-    }
-  for (const auto& line : lines) {
-    std::string text;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      text += line[i];
-      if (i + 1 < line.size()) text.append(width[i] - line[i].size() + 2, ' ');
-    }
-    print_line(text);
-  }
-}
-
 std::string action_of(const DeadLetter& letter) { return std::to_string(letter.action_order) + " " + letter.action_type; }
 std::string id_text(DeliveryId id) { return std::to_string(id.value); }
 
@@ -137,6 +119,8 @@ int with_letter(const GlobalOptions& options, const DeadOptions& dead,
   });
 }
 
+}  // namespace
+
 void print_replays(const Replays& replays, bool dry_run) {
   std::vector<Line> lines{{"ID", "REFERENCE", "ACTION", dry_run ? "WOULD BE" : "IS"}};
   for (const auto& item : replays.items) {
@@ -151,8 +135,6 @@ void print_replays(const Replays& replays, bool dry_run) {
              dry_run ? "would be replayed; nothing was changed" : "replayed");
   if (replays.more) print_line("more letters match than one call takes: run it again for the rest");
 }
-
-}  // namespace
 
 int list_dead(const GlobalOptions& options, const DeadOptions& dead) {
   return with_service(options, dead, [&](const Service& service) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/installation.h"
+#include "store/operations/dead_store.h"
 
 namespace waybill {
 
@@ -28,5 +29,6 @@ int show_dead(const GlobalOptions& options, const DeadOptions& dead);
 int edit_dead(const GlobalOptions& options, const DeadOptions& dead);
 int replay_dead(const GlobalOptions& options, const DeadOptions& dead);
 int clone_dead(const GlobalOptions& options, const DeadOptions& dead);
+void print_replays(const Replays& replays, bool dry_run);
 
 }  // namespace waybill

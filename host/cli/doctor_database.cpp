@@ -178,6 +178,7 @@ class DatabaseDoctor {
   void ask_work() {
     look_at({"outages", "channels"}, cooling_targets,
             [&](const std::vector<CoolingTarget>& targets) { tell(judge_outages(targets, config_.timeouts.outage)); });
+    look_at({"pauses"}, paused_targets, [&](const std::vector<PausedTarget>& targets) { tell(judge_pauses(targets)); });
     look_at({"oldest due", "dead letters"}, waiting_work, [&](const WaitingWork& work) {
       tell(judge_due(work, config_.alerts.stuck));
       tell(judge_dead_letters(work));

@@ -78,48 +78,6 @@ void add_explain_command(CommandLine& line) {
   explanation->add_option("--org", line.org, "Its organisation")->capture_default_str();
 }
 
-void add_dead_commands(CommandLine& line) {
-  CLI::App* group = line.group("dead", "Dead letters: deliveries that ended without their receiver having taken them");
-  const auto add = [&](const char* name, const char* what, int (*run)(const GlobalOptions&, const DeadOptions&)) {
-    CLI::App* sub = line.command(
-        group, name, what, [&line, run] { return run(line.options, line.dead); }, true);
-    sub->add_option("--org", line.dead.org, "Their organisation")->capture_default_str();
-    return sub;
-  };
-  const auto add_filters = [&](CLI::App* sub) {
-    sub->add_option("id,--id", line.dead.ids, "Numbers of dead letters");
-    sub->add_option("--reference", line.dead.reference, "Only of this submission");
-    sub->add_option("--form", line.dead.form, "Only of this form, or of this target");
-    sub->add_option("--reason", line.dead.reason, "Only those that ended for this reason");
-    sub->add_option("--before", line.dead.before, "Only those that died before this time (RFC 3339)");
-    sub->add_option("--after", line.dead.after, "Only those that died at this time or later");
-  };
-  const auto add_actor = [&](CLI::App* sub) {
-    sub->add_option("--actor", line.dead.actor, "Who acts, for the audit (default: your user name)");
-  };
-  const auto add_id = [&](CLI::App* sub) { sub->add_option("id", line.dead.id, "Number of the dead letter")->required(); };
-  CLI::App* list = add("list", "List them, the newest first", list_dead);
-  add_filters(list);
-  list->add_flag("--replayed", line.dead.replayed, "Also those that were replayed");
-  list->add_option("--limit", line.dead.limit, "How many at most")->check(CLI::Range(1, 100'000))->capture_default_str();
-  add_id(add("show", "Show one with what it holds, its attempts and its edits", show_dead));
-  CLI::App* edit = add("edit", "Change what will be sent, or where to; before and after are kept", edit_dead);
-  add_id(edit);
-  edit->add_option("--fields", line.dead.fields, "File with the new fields, a JSON object; - for standard input")
-      ->type_name("FILE");
-  edit->add_option("--destination", line.dead.destination, "The action's new destination");
-  add_actor(edit);
-  CLI::App* replay = add("replay", "Send them again, no faster than dead.replay_rate", replay_dead);
-  add_filters(replay);
-  replay->add_flag("--dry-run", line.dead.dry_run, "Only tell how many and which");
-  replay->add_flag("--all", line.dead.all, "Every dead letter of the organisation");
-  add_actor(replay);
-  CLI::App* clone = add("clone", "Hand its submission in anew, under another reference", clone_dead);
-  add_id(clone);
-  clone->add_option("reference", line.dead.new_reference, "The new reference")->required();
-  add_actor(clone);
-}
-
 void add_drain_command(CommandLine& line) {
   CLI::App* draining = line.command(
       &line.app, "drain", "Take over the jobs of pg-boss that were never started; may be run again",
@@ -226,15 +184,6 @@ void add_provider_commands(CommandLine& line) {
       [&] { return list_failures(line.options, line.name, line.since); }, true);
   failures->add_option("target", line.name, "The target's name")->required();
   failures->add_option("--since", line.since, "How far back, as in 24h")->capture_default_str();
-}
-
-void add_target_commands(CommandLine& line) {
-  CLI::App* outages = line.group("target", "Targets of this installation");
-  CLI::App* resume = line.command(
-      outages, "resume", "End a target's outage: what waits for it goes out again",
-      [&] { return resume_target(line.options, line.org, line.name); }, true);
-  resume->add_option("target", line.name, "The target's name, or sender:TYPE for the sender of forms")->required();
-  resume->add_option("--org", line.org, "Its organisation")->capture_default_str();
 }
 
 void add_repair_commands(CommandLine& line, CLI::App* group) {
@@ -371,10 +320,11 @@ CommandLine::CommandLine()
   app.add_option("-c,--config", options.config,
                  "Configuration file (default: $WAYBILL_CONFIG, else ./waybill.yaml, else /etc/waybill/waybill.yaml)")
       ->type_name("FILE");
-  for (const auto add : {add_host_commands, add_doctor_command, add_roles_command, add_key_commands, add_reload_command,
-                         add_explain_command, add_dead_commands, add_drain_command, add_archive_commands, add_failure_commands,
-                         add_plugin_commands, add_provider_commands, add_target_commands, add_pipeline_commands, add_org_commands,
-                         add_form_commands, add_token_commands, add_own_commands})  // as `waybill --help` lists them
+  for (const auto add :
+       {add_host_commands, add_doctor_command, add_roles_command, add_key_commands, add_reload_command, add_explain_command,
+        add_failed_commands, add_dead_commands, add_drain_command, add_archive_commands, add_failure_commands,
+        add_plugin_commands, add_provider_commands, add_target_commands, add_pipeline_commands, add_org_commands,
+        add_form_commands, add_token_commands, add_own_commands})  // as `waybill --help` lists them
     add(*this);
   app.footer(group_footer(""));
 }

@@ -13,9 +13,11 @@
 #include "cli/dead.h"
 #include "cli/doctor.h"
 #include "cli/drain.h"
+#include "cli/failed.h"
 #include "cli/failures.h"
 #include "cli/forms.h"
 #include "cli/repairs.h"
+#include "cli/targets.h"
 #include "cli/tokens.h"
 
 namespace waybill {
@@ -39,14 +41,21 @@ struct CommandLine {
   DrainOptions drain;
   ArchiveOptions archive;
   FailureOptions failures;
+  FailedOptions failed;
   PluginCheckOptions checked;
   RepairOptions repair;
   FormOptions form;
   TokenOptions token;
+  TargetOptions target;
   std::string org = "default", name, weight, id, since = "24h", folder = ".", language = "c++", shell;
   std::string application, reader, tenant, master;
   pid_t parent = 0;
   bool online = false;
 };
+
+// failure_grammar.cpp
+void add_failed_commands(CommandLine& line);
+void add_dead_commands(CommandLine& line);
+void add_target_commands(CommandLine& line);
 
 }  // namespace waybill

@@ -74,6 +74,11 @@ BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const C
     return {"claimed", next + " is under way on host " + (s.claimed_by.empty() ? "(gone)" : s.claimed_by) +
                            (s.lease_until ? ", which has it until " + format_rfc3339(*s.lease_until) : "") +
                            (silence.empty() ? "" : ", but has said nothing for " + silence + ": it is stopped, or hangs")};
+  if (s.pause)
+    return {"target_paused", (s.pause->target == s.target ? "target " : "") + s.pause->target + " was paused at " +
+                                 format_rfc3339(s.pause->since) + " by " + s.pause->actor + ": " + s.pause->reason +
+                                 "; nothing is sent to it until `waybill target resume " + s.pause->target +
+                                 "`, and its deadline runs on"};
   const auto nobody = why_nobody(e, s.action_type);
   if (nobody && nobody->code == "plugin_missing") return {nobody->code, nobody->text + refused_files(catalogue)};
   if (nobody && nobody->code == "switched_off") return *nobody;

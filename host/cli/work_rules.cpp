@@ -16,6 +16,8 @@ std::string counted(std::int64_t count, std::int64_t most) {
   return count >= most ? std::to_string(most) + " or more" : std::to_string(count);
 }
 
+std::string whose(const std::string& org) { return org == "default" ? "" : " --org " + org; }
+
 }  // namespace
 
 Findings judge_outages(const std::vector<CoolingTarget>& targets, Millis outage) {
@@ -27,21 +29,34 @@ Findings judge_outages(const std::vector<CoolingTarget>& targets, Millis outage)
       continue;
     }
     const bool counts = target.began_ago >= outage;
-    const auto whose = target.org == "default" ? "" : " --org " + target.org;
-    all.push_back(
-        {counts ? Level::problem : Level::warning, "outages",
-         target.target + " of organisation " + target.org + " is in an outage for " + age_text(target.began_ago) + ": " +
-             target.reason +
-             (all.size() + channels < kNamed ? "; " + counted(target.waiting, kMaxWaitingCounted) + " wait" : "") +
-             (counts ? ", and their attempts count (timeouts.outage)" : ""),
-         "mend the destination, then `waybill target resume " + target.target + whose + "` (docs/operations/outages.md)",
-         target.org + ":" + target.target});
+    all.push_back({counts ? Level::problem : Level::warning, "outages",
+                   target.target + " of organisation " + target.org + " is in an outage for " + age_text(target.began_ago) +
+                       ": " + target.reason +
+                       (all.size() + channels < kNamed ? "; " + counted(target.waiting, kMaxWaitingCounted) + " wait" : "") +
+                       (counts ? ", and their attempts count (timeouts.outage)" : ""),
+                   "mend the destination, then `waybill target resume " + target.target + whose(target.org) +
+                       "` (docs/operations/outages.md)",
+                   target.org + ":" + target.target});
   }
   if (all.empty()) all.push_back({Level::ok, "outages", "no target of the registry cools down", ""});
   if (channels > 0)
     all.push_back({Level::note, "channels", std::to_string(channels) + " channel(s) of organisations cool down", ""});
   else
     all.push_back({Level::ok, "channels", "none of the organisations' channels cools down", ""});
+  return all;
+}
+
+Findings judge_pauses(const std::vector<PausedTarget>& targets) {
+  Findings all;
+  for (const auto& target : targets)
+    all.push_back({Level::warning, "pauses",
+                   target.target + " of organisation " + target.org + " is paused for " + age_text(target.began_ago) + " by " +
+                       target.actor + ": " + target.reason +
+                       (all.size() < kNamed ? "; " + counted(target.waiting, kMaxWaitingCounted) + " wait" : ""),
+                   "when it may be sent to again: `waybill target resume " + target.target + whose(target.org) +
+                       "` (docs/operations/outages.md#stop-sending)",
+                   target.org + ":" + target.target});
+  if (all.empty()) all.push_back({Level::ok, "pauses", "no target is paused", ""});
   return all;
 }
 

@@ -10,6 +10,7 @@
 namespace waybill {
 
 // `outage`: once an outage has lasted so long, attempts count (timeouts.outage).
+Findings judge_pauses(const std::vector<PausedTarget>& targets);
 Findings judge_outages(const std::vector<CoolingTarget>& targets, Millis outage);
 Findings judge_lone_findings(const std::vector<LoneFinding>& findings);
 // `stuck`: alerts.stuck.

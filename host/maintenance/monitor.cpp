@@ -71,6 +71,7 @@ PeriodicTask standing_counts(MonitorStore& store, Log& log, Metrics& metrics) {
             }
             metrics.dead_letters(standing->dead_letters);
             metrics.cooling_targets(standing->cooling_targets);
+            metrics.paused_targets(standing->paused_targets);
             for (const auto& one : *known) standing->unfinished.try_emplace(one);  // a gauge that was set is set until the end
             for (const auto& [state, count] : standing->unfinished) {
               known->insert(state);

@@ -136,6 +136,7 @@ struct Metrics::Registry {
   Gauge& dead_letters =
       gauges("submission_dead_letters_waiting", "Dead letters that nobody has replayed, counted up to 100,000.").Add({});
   Gauge& cooling_targets = gauges("submission_targets_cooling", "Targets that cool down in an outage.").Add({});
+  Gauge& paused_targets = gauges("submission_targets_paused", "Targets to which operators have stopped sending.").Add({});
   Children<Gauge> unfinished{gauges("submissions_unfinished", "Submissions that have not ended, by state."),
                              {"pipeline", "state"}};
   Children<Gauge> plugin_missing{
@@ -316,6 +317,7 @@ void Metrics::clock_skew(double seconds) { registry_->clock_skew.Set(seconds); }
 void Metrics::database_up(bool up) { registry_->database_up.Set(up ? 1 : 0); }
 
 void Metrics::dead_letters(std::uint64_t waiting) { registry_->dead_letters.Set(static_cast<double>(waiting)); }
+void Metrics::paused_targets(std::uint64_t count) { registry_->paused_targets.Set(static_cast<double>(count)); }
 void Metrics::cooling_targets(std::uint64_t count) { registry_->cooling_targets.Set(static_cast<double>(count)); }
 void Metrics::unfinished(std::string_view pipeline, std::string_view state, std::uint64_t count) {
   registry_->unfinished.at(pipeline, state).Set(static_cast<double>(count));

@@ -60,6 +60,7 @@ class Metrics {
   void clock_skew(double seconds);                                            // waybill_clock_skew_seconds
   void dead_letters(std::uint64_t waiting);                                   // submission_dead_letters_waiting
   void cooling_targets(std::uint64_t count);                                  // submission_targets_cooling
+  void paused_targets(std::uint64_t count);                                   // submission_targets_paused
   // Submissions of a pipeline ("intent", "form", or its own name) that have not ended: submissions_unfinished{pipeline,state}
   void unfinished(std::string_view pipeline, std::string_view state, std::uint64_t count);
   void plugin_missing(std::string_view action_type, bool missing);     // waybill_plugin_missing{action_type}

@@ -307,8 +307,8 @@ TEST_F(FindingContract, ALockOnTheWholeTableIsToldAndSettlementsGoOn) {
 
 TEST_F(FindingContract, AnOperatorEndsItAndSoDoesTheHostsEnd) {  // T13
   finds(kSick);
-  EXPECT_TRUE(*maintenance->end_outage(kDefaultOrg, "sms.a"));
-  EXPECT_FALSE(*maintenance->end_outage(kDefaultOrg, "sms.a"));
+  EXPECT_EQ(targets->resume({"default", "sms.a"}, {"ada", "test"})->findings, 1);
+  EXPECT_FALSE(targets->resume({"default", "sms.a"}, {"ada", "test"}));
   finds(kSick);
   ASSERT_TRUE(maintenance->cut_off(kSick, begin, "sms.a"));
   sql.execute("DELETE FROM hosts WHERE host_id = 7");

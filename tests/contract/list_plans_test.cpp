@@ -57,8 +57,22 @@ class ListPlans : public StoreWorld {
         "INSERT INTO failure_digests (org_id, digest_id, tick, by_hand, begun_at, targets, problems, failures, by_status) "
         "SELECT " +
         org + ", n, now(), false, now(), '{}', '{}', 0, '{}'" + rows);
-    for (const char* table : {"submissions", "notifications", "dead_letters", "pipeline_submissions", "pipeline_steps",
-                              "channels", "alert_rules", "organisations", "failure_digests"}) {
+    sql.execute(
+        "INSERT INTO contract_snapshots (route_id, org_id, hash, contract) OVERRIDING SYSTEM VALUE "
+        "SELECT 1 + n, 1, convert_to('x' || n, 'UTF8'), '{\"target\":\"target-' || n || '\"}' FROM generate_series(0, 3) n");
+    sql.execute(
+        "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, reason, ended_at)"
+        " SELECT shard, (1::bigint << 52) + id, org_id, id, 1, 'sms', 1 + client_ref::int % 4, 'exhausted', 'max_attempts', "
+        "created_at FROM "
+        "submissions"
+        " WHERE kind = 'intent'");
+    sql.execute("INSERT INTO target_outages (org_id, target, until, reason) SELECT " + org + ", 'target-' || n, now(), 'r'" +
+                rows);
+    sql.execute("INSERT INTO target_pauses (org_id, target, reason, actor) SELECT " + org + ", 'target-' || n, 'r', 'ada'" +
+                rows);
+    for (const char* table :
+         {"submissions", "deliveries", "target_outages", "target_pauses", "notifications", "dead_letters", "pipeline_submissions",
+          "pipeline_steps", "channels", "alert_rules", "organisations", "failure_digests"}) {
       sql.execute(std::string("ANALYZE ") + table);
       sql.execute(std::string("UPDATE pg_class SET reltuples = reltuples * 50 WHERE oid = '") + table + "'::regclass");
     }
@@ -233,6 +247,19 @@ TEST_F(ListPlans, APageLooksAtABoundedNumberOfRows) {
                                      {"0"},
                                      {"51"},
                                      {walked}})},
+      {"failed_deliveries", combinations({{"1"},
+                                          {"NULL", "'4711'"},
+                                          {"NULL", "'target-1'", "'none'"},
+                                          {"NULL", "'intent'"},
+                                          {"NULL", "'none'"},
+                                          {"NULL", "'none'"},
+                                          {"NULL", "'exhausted'"},
+                                          {"0", kMiddle},
+                                          {kEnd, kMiddle},
+                                          {"0"},
+                                          {"51"},
+                                          {walked}})},
+      {"stopped_targets", combinations({{"0", "1"}, {"''", "'target-5'"}, {"51"}})},
       {"dead_letters_of_ids", combinations({{"1"},
                                             {"NULL", "'none'"},
                                             {"NULL"},
@@ -268,6 +295,8 @@ TEST_F(ListPlans, APageLooksAtABoundedNumberOfRows) {
       {"/v1/submissions",
        {"list_submissions", "list_forms_of", "list_pipeline_submissions", "list_pipeline_state", "list_pipeline_reference"}},
       {"/v1/dead", {"dead_letters", "dead_letters_of_ids"}},
+      {"/v1/failures", {"failed_deliveries"}},
+      {"/v1/targets", {"stopped_targets"}},
       {"/orgs", {"organisations"}},
       {"/orgs/{org}/channels", {"list_channels"}},
       {"/orgs/{org}/alert-rules", {"list_rules"}},
@@ -280,7 +309,8 @@ TEST_F(ListPlans, APageLooksAtABoundedNumberOfRows) {
     for (const auto& name : statements) EXPECT_TRUE(lists.contains(name)) << name;
   // Living channels of an organisation are not more than this; pairs of pipeline and state are few.
   const std::set<std::string> of_thousand{"list_channels", "bound_channels"};
-  const std::set<std::string> of_installation{"organisations", "failure_digests"};  // no tenant's session runs these
+  const std::set<std::string> of_installation{"organisations", "failure_digests",
+                                              "stopped_targets"};  // no tenant's session runs these
   std::set<std::string> names;
   for (const auto& [name, calls] : lists) names.insert(name);
   prepare(names);

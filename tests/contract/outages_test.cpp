@@ -189,13 +189,14 @@ TEST_F(OutageContract, AnOperatorEndsAnOutageAndWhatWaitedForItIsDue) {
     return retry;
   };
   settled({waiting(rows_of_a[0], {1}, 1), waiting(rows_of_a[1], {1}, 0), waiting(row_of_b, {2}, 1)});
-  const auto ended = maintenance->end_outage(kDefaultOrg, "sms.a");
+  const auto ended = targets->resume({"default", "sms.a"}, {"ada", "test"});
   ASSERT_TRUE(ended) << ended.error().what;
-  EXPECT_TRUE(*ended);
+  EXPECT_TRUE(ended->outage);
+  EXPECT_EQ(ended->made_due, 1);
   EXPECT_EQ(rows(), 0);
   EXPECT_EQ(sql.number("SELECT delivery_id FROM ready WHERE status = 'due' AND due_at <= now()"), rows_of_a[0].delivery.value)
       << "neither what waits for a reason of its own, nor another target's";
-  EXPECT_FALSE(*maintenance->end_outage(kDefaultOrg, "sms.a"));
+  EXPECT_FALSE(targets->resume({"default", "sms.a"}, {"ada", "test"}));
 }
 
 TEST_F(OutageContract, SoIsWhatWaitedThoughItsAttemptsCount) {  // T6
@@ -210,7 +211,7 @@ TEST_F(OutageContract, SoIsWhatWaitedThoughItsAttemptsCount) {  // T6
   const Timestamp now = queue->due_routes(0)->now;
   blame(now, Seconds(600), "x", "sms.literal");
   settled({retrying(row, {1}, now + Seconds(900))});
-  EXPECT_TRUE(*maintenance->end_outage(kDefaultOrg, "sms.literal"));
+  EXPECT_TRUE(targets->resume({"default", "sms.literal"}, {"ada", "test"}));
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'due' AND due_at <= now()"), 1);
 }
 

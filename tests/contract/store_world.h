@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "store/operations/target_store.h"
 #include "store/pg/migrations.h"
 #include "store/pg/roles.h"
 #include "store/pg_stores.h"
@@ -183,6 +184,7 @@ class StoreWorld : public ::testing::Test {
   std::unique_ptr<SettleStore> settle = make_settle_store(address);
   std::unique_ptr<RescueStore> rescue = make_rescue_store(address);
   std::unique_ptr<MaintenanceStore> maintenance = make_maintenance_store(address);
+  std::unique_ptr<TargetStore> targets = make_target_store(address);
   std::unique_ptr<AlertStore> alerts = make_alert_store(address);
   std::unique_ptr<ReadStore> reader = make_read_store(address, 1);
   std::unique_ptr<TokenStore> tokens = make_token_store(address);

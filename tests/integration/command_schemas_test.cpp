@@ -94,6 +94,8 @@ TEST_F(CommandSchemas, OfSubmissionsAndDeadLetters) {
   const auto letter = died("f-1");
   EXPECT_EQ(said({"explain", "f-1"})["code"], "done");
   EXPECT_EQ(said({"dead", "show", letter})["id"], letter);
+  EXPECT_EQ(said({"failed", "list"})["items"].at(0)["id"], letter);
+  EXPECT_EQ(said({"failed", "resend", "--form", "contact", "--dry-run"})["count"], 1);
   EXPECT_EQ(said({"dead", "edit", letter, "--destination", gateway.url() + "/other"})["edits"].size(), 1u);
   EXPECT_EQ(said({"dead", "replay", letter, "--dry-run"})["count"], 1);
   EXPECT_EQ(said({"dead", "clone", letter, "f-2"})["submissionId"], "f-2");
@@ -108,6 +110,8 @@ TEST_F(CommandSchemas, OfSubmissionsAndDeadLetters) {
   sql().execute(
       "INSERT INTO waybill.target_outages (org_id, target, until, reason, since) "
       "VALUES (1, 'sms.patient', now() + interval '1 hour', 'http_503', now())");
+  EXPECT_EQ(said({"target", "list"})["items"].size(), 1u);
+  EXPECT_EQ(said({"target", "pause", "sms.patient", "--reason", "x"})["pause"]["reason"], "x");
   EXPECT_EQ(said({"target", "resume", "sms.patient"})["resumed"], true);
 }
 
@@ -138,12 +142,12 @@ TEST_F(CommandSchemas, OfWhatFails) {
 
 TEST(CommandSchemaCheck, NoticesWhatDoesNotFit) {
   const auto fault = [](const std::string& out, int code = 0) {
-    return schema_fault({"target", "resume", "t", "--json"}, {.exit_code = code, .out = out, .err = {}});
+    return schema_fault({"plugin", "switch-on", "t", "--json"}, {.exit_code = code, .out = out, .err = {}});
   };
-  EXPECT_EQ(fault(R"({"org":"default","target":"t","resumed":true})"), "");
-  EXPECT_NE(fault(R"({"org":"default","target":"t","resumed":"yes"})"), "");
-  EXPECT_NE(fault(R"({"org":"default","target":"t"})"), "");
-  EXPECT_NE(fault(R"({"org":"default","target":"t","resumed":true,"more":1})"), "");
+  EXPECT_EQ(fault(R"({"actionType":"t","switchedOn":true})"), "");
+  EXPECT_NE(fault(R"({"actionType":"t","switchedOn":"yes"})"), "");
+  EXPECT_NE(fault(R"({"actionType":"t"})"), "");
+  EXPECT_NE(fault(R"({"actionType":"t","switchedOn":true,"more":1})"), "");
   EXPECT_NE(fault(R"({"error":{"code":"failed","message":"no"}})"), "") << "though it ended well";
   EXPECT_EQ(fault(R"({"error":{"code":"failed","message":"no"}})", 1), "");
   EXPECT_NE(fault("", 1), "");

@@ -372,6 +372,7 @@ TEST_F(Commands, NoneButMigrateAndServeMakesASchema) {
                                                {"dead clone", {"1", "y"}},
                                                {"archive show", {"x"}},
                                                {"provider status", {"x"}},
+                                               {"target pause", {"sms.once", "--reason", "x"}},
                                                {"target resume", {"sms.once"}},
                                                {"pipeline rerun", {"x", "--state", "SEND"}},
                                                {"pipeline skip", {"x"}},

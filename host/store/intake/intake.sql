@@ -13,7 +13,7 @@
 -- One element per item: :sorts, counted from 1, :client_refs, :first_bytes and :bytes of the payloads, :turns, the places in key order.
 -- :payloads has all payloads, one behind the other, and :hashes all SHA-256 hashes, likewise.
 -- :traces has one element per item; null: none of them has one.
--- :token may be null; :lease is in milliseconds. Nothing is claimed while a target of the group cools down.
+-- :token may be null; :lease is in milliseconds. Nothing is claimed while a target of the group cools down or is paused.
 -- takes: shard, orgs, kinds, pipelines, targets, routes, sorts, client_refs, first_bytes, bytes, payloads, hashes, token, host, lease
 -- takes: cooldown_keys, turns, traces
 -- returns: place number, submission_id number, created time, is_claimed flag, stored time
@@ -33,7 +33,10 @@ claim AS MATERIALIZED (
   SELECT :token::bigint AS token, :host::int AS host, now() AS at, now() + :lease::bigint * interval '1 millisecond' AS ends
   WHERE :token::bigint IS NOT NULL AND NOT EXISTS (
     SELECT FROM unnest(:orgs::int[], :cooldown_keys::text[]) AS sort(org_id, cooldown_key), target_outages t
-    WHERE t.org_id = sort.org_id AND t.target = sort.cooldown_key)),
+    WHERE t.org_id = sort.org_id AND t.target = sort.cooldown_key)
+  AND NOT EXISTS (
+    SELECT FROM unnest(:orgs::int[], :cooldown_keys::text[]) AS sort(org_id, cooldown_key), target_pauses p
+    WHERE p.org_id = sort.org_id AND p.target = sort.cooldown_key)),
 queued AS (
   INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, claim_token, claimed_by, claimed_at,
                      lease_until)

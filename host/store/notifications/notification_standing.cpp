@@ -26,6 +26,8 @@ Result<NotificationStanding> notification_standing(Link& link, TenantLink& tenan
                          .disabled_reason = text_or_empty(row.disabled_reason()),
                          .is_locked = vault != nullptr && !vault->knows(row.master()),
                          .cooldown = {},
+                         .paused = row.paused(),
+                         .pause_reason = text_or_empty(row.pause_reason()),
                          .is_open = row.is_open(),
                          .lease_lost = static_cast<std::uint32_t>(row.lease_lost()),
                          .claimed_by = text_or_empty(row.claimed_by()),

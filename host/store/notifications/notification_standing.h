@@ -21,6 +21,8 @@ struct NotificationStanding {
   std::string disabled_reason;
   bool is_locked = false;  // no master key of the vault opens its channel's secret
   std::optional<Cooldown> cooldown;
+  std::optional<Timestamp> paused;  // its channel, by the installation's operator
+  std::string pause_reason;
   bool is_open = false;          // it takes further events
   std::uint32_t lease_lost = 0;  // hosts that died inside it
   std::string claimed_by;        // name of the host; empty if it is not claimed, or the host is no longer registered

@@ -13,7 +13,7 @@ SELECT delivery_id FROM notifications WHERE shard = :shard AND delivery_id = :id
 -- takes: shard, id, org
 -- returns: {{notification}}, now time, reason text
 -- returns: channel_type text, channel_deleted time?, channel_disabled time?, disabled_reason text, master text
--- returns: cooldown_until time?, cooldown_reason text, cooldown_since time?
+-- returns: cooldown_until time?, cooldown_reason text, cooldown_since time?, paused time?, pause_reason text
 -- returns: is_open flag, lease_lost number, claimed_by text, claimer_lives flag, claimed time?, lease_until time?
 -- returns: under_way number, hosts number, under_way_of_channel number
 -- returns: served_by text, rate text, rate_until time?, serves_since time?, serves_until time?
@@ -28,6 +28,8 @@ SELECT {{notification}},
        micros(t.until) AS cooldown_until,
        coalesce(t.reason, '') AS cooldown_reason,
        micros(t.since) AS cooldown_since,
+       micros(a.since) AS paused,
+       coalesce(a.reason, '') AS pause_reason,
        coalesce(r.status = 'open', false) AS is_open,
        coalesce(r.lease_lost, 0) AS lease_lost,
        coalesce(h.name, '') AS claimed_by,
@@ -52,6 +54,7 @@ FROM (SELECT ARRAY(SELECT host_id FROM living_hosts) AS ids OFFSET 0) living,
      LEFT JOIN channels c ON c.org_id = n.org_id AND c.channel_id = n.channel_id
      LEFT JOIN org_keys k ON k.org_id = c.org_id AND k.key_id = c.key_id
      LEFT JOIN target_outages t ON t.org_id = n.org_id AND t.target = 'channel:' || n.channel_id AND t.until > now()
+     LEFT JOIN target_pauses a ON a.org_id = n.org_id AND a.target = 'channel:' || n.channel_id
      LEFT JOIN hosts h ON h.host_id = r.claimed_by
      LEFT JOIN (SELECT s.org_id, x.name, s.renewed_at, s.lease_until FROM channel_hosts s JOIN hosts x USING (host_id)) p ON p.org_id = n.org_id
 WHERE n.shard = :shard AND n.delivery_id = :id AND n.org_id = :org;

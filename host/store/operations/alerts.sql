@@ -96,7 +96,7 @@ WHERE telling IS NULL AND told = count AND counted = count
   AND greatest(last_at, told_at) < now() - :quiet::bigint * interval '1 millisecond';
 
 -- name: stuck_deliveries
--- Finds routes whose oldest due delivery has waited too long although its target does not cool down. It walks the distinct
+-- Finds routes whose oldest due delivery has waited too long although its target neither cools down nor is paused. It walks the distinct
 -- routes of the partial index with one probe per route, and reads further rows only where the first one is late. Deliveries of
 -- alerts do not count.
 -- `:longer_than`: milliseconds. `:most`: counts so many deliveries per route at most.
@@ -109,7 +109,9 @@ WITH RECURSIVE first AS (
     SELECT shard, route_id, due_at FROM ready WHERE queued AND status IN ('due', 'open') AND (shard, route_id) > (first.shard, first.route_id)
     ORDER BY shard, route_id, due_at, delivery_id LIMIT 1) next),
 late AS MATERIALIZED (
-  SELECT f.shard, f.route_id, c.org_id, c.contract::jsonb AS contract
+  SELECT f.shard, f.route_id, c.org_id, c.contract::jsonb AS contract,
+         CASE WHEN c.contract::jsonb ? 'form' THEN 'sender:' || (c.contract::jsonb ->> 'actionType')
+              ELSE c.contract::jsonb ->> 'target' END AS cooldown_key
   FROM first f JOIN contract_snapshots c ON c.route_id = f.route_id
   WHERE f.due_at < now() - :longer_than::bigint * interval '1 millisecond')
 SELECT l.org_id,
@@ -128,9 +130,8 @@ FROM late l, LATERAL (
   WHERE r.shard = l.shard AND r.route_id = l.route_id AND r.queued AND r.status IN ('due', 'open') AND s.kind <> 'alert'
     AND r.due_at < now() - :longer_than::bigint * interval '1 millisecond'
   ORDER BY r.due_at, r.delivery_id LIMIT 1) oldest
-WHERE NOT EXISTS (SELECT FROM target_outages t WHERE t.org_id = l.org_id AND t.until > now()
-                    AND t.target = CASE WHEN l.contract -> 'form' IS NULL THEN l.contract ->> 'target'
-                                     ELSE 'sender:' || (l.contract ->> 'actionType') END);
+WHERE NOT EXISTS (SELECT FROM target_outages t WHERE t.org_id = l.org_id AND t.until > now() AND t.target = l.cooldown_key)
+  AND NOT EXISTS (SELECT FROM target_pauses p WHERE p.org_id = l.org_id AND p.target = l.cooldown_key);
 
 -- name: stuck_forms
 -- Finds forms' submissions that have been processing for too long, per form.

@@ -19,7 +19,7 @@ std::string why_not_replayed(const DeadLetterState& s) {
   if (s.unfinished) return "another delivery of the same action has not ended yet";
   if (s.infected) return "an attachment of its submission was found infected";
   if (stage) return s.present_stage ? "" : "its submission has left that state: it is " + s.state;
-  const bool may_move = intent ? s.state == "exhausted" : s.state == "failed" || s.state == "processing";
+  const bool may_move = intent ? s.state == "exhausted" || s.state == "rejected" : s.state == "failed" || s.state == "processing";
   if (!may_move) return "its submission is " + s.state;
   return {};
 }

@@ -90,26 +90,6 @@ SELECT NOT EXISTS (
   SELECT FROM heard_hosts h
   WHERE host_id <> :host AND NOT EXISTS (SELECT FROM cut_off_hosts c WHERE c.host_id = h.host_id)) AS is_alone;
 
--- name: end_outage
--- Ends an outage because an operator says so, and makes due what waited for it. Answers 0 if there was no such outage. What single
--- hosts found unreachable ends as well. The attempts of channels count during an outage, and so do those of targets that say so: all that
--- waits for one waits for its destination.
--- `:cooldown`: its key, which is a target, sender:<action type>, or channel:<id>.
--- takes: org, cooldown
--- returns: ended number
-WITH gone AS (DELETE FROM target_outages WHERE org_id = :org AND target = :cooldown RETURNING until),
-found AS (DELETE FROM host_findings WHERE org_id = :org AND target = :cooldown RETURNING until),
-routes AS (
-  SELECT route_id, c ? 'channel' OR c ->> 'countOutages' = 'true' AS counts
-  FROM (SELECT route_id, contract::jsonb AS c FROM contract_snapshots WHERE org_id = :org) s
-  WHERE CASE WHEN c ? 'form' THEN 'sender:' || (c ->> 'actionType') ELSE c ->> 'target' END = :cooldown),
-moved AS (
-  UPDATE ready SET due_at = now()
-  WHERE route_id = ANY (ARRAY(SELECT route_id FROM routes)) AND status = 'due' AND due_at > now()
-    AND (uncounted > 0 AND due_at <= (SELECT max(until) FROM (SELECT until FROM gone UNION ALL SELECT until FROM found) ended)
-         OR route_id = ANY (ARRAY(SELECT route_id FROM routes WHERE counts)) AND (EXISTS (SELECT FROM gone) OR EXISTS (SELECT FROM found))))
-SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM found) AS ended;
-
 -- name: make_partitions
 -- Makes the monthly partitions of this month and the next two. Answers null, or what could not be done now.
 -- returns: postponed text?

@@ -88,12 +88,6 @@ class PgMaintenanceStore final : public MaintenanceStore {
     return is_stored ? Result<void>() : taken_back;
   }
 
-  Result<bool> end_outage(OrgId org, const std::string& cooldown_key) override {
-    auto gone = link_.run(sql::end_outage, {std::to_string(org.value), cooldown_key});
-    TRY(gone);
-    return gone->front().ended() > 0;
-  }
-
   Result<void> cut_off(HostId host, Timestamp since, const std::string& target) override {
     TRY(link_.run(sql::cut_off, {std::to_string(host.value), std::to_string(since.micros), target}));
     return {};

@@ -63,8 +63,6 @@ class MaintenanceStore {
   // Looks at the next `most` of these notes behind `after` and deletes those whose intents, past their `age`, are all gone.
   // Returns the last one looked at; none: there are no more.
   virtual Result<std::optional<ListedPlace>> forget_listed(ListedPlace after, Millis age, std::size_t most) = 0;
-  // Ends the outage with this key; deliveries that wait for its end become due now. False: there is none.
-  virtual Result<bool> end_outage(OrgId org, const std::string& cooldown_key) = 0;
   // This host reaches nothing, since then, while another host reaches this target. Until reaches_again() others go without its
   // word.
   virtual Result<void> cut_off(HostId host, Timestamp since, const std::string& target) = 0;

@@ -76,6 +76,11 @@ SELECT count(*) AS count FROM (SELECT FROM dead_letters WHERE replayed_at IS NUL
 -- returns: count number
 SELECT count(*) AS count FROM target_outages WHERE until > now();
 
+-- name: paused_targets
+-- Counts the targets to which operators have stopped sending.
+-- returns: count number
+SELECT count(*) AS count FROM target_pauses;
+
 -- name: unfinished_of_pipelines
 -- Counts pipelines' submissions that have not ended by pipeline and state, of so many at most.
 -- takes: most

@@ -58,6 +58,9 @@ class PgMonitorStore final : public MonitorStore {
     const auto cooling = link_.read(sql::cooling_targets);
     TRY(cooling);
     standing.cooling_targets = static_cast<std::uint64_t>(cooling->front().count());
+    const auto paused = link_.read(sql::paused_targets);
+    TRY(paused);
+    standing.paused_targets = static_cast<std::uint64_t>(paused->front().count());
     const auto pipelines = link_.read(sql::unfinished_of_pipelines, most);
     TRY(pipelines);
     for (const auto row : *pipelines)

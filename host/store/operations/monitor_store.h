@@ -35,6 +35,7 @@ struct TypeStates {
 struct Standing {
   std::uint64_t dead_letters = 0;  // that nobody has replayed; counted up to kMaxStandingCounted
   std::uint64_t cooling_targets = 0;
+  std::uint64_t paused_targets = 0;
   // Submissions that have not ended, by pipeline and state. Those of pipelines and processing forms are counted up to
   // kMaxStandingCounted; "intent" (with notifications) and forms that are "received" are estimates if the queue is long.
   std::map<std::pair<std::string, std::string>, std::uint64_t> unfinished;

@@ -41,10 +41,36 @@ Result<std::vector<CoolingTarget>> cooling_targets(Connection& connection) {
                          .began_ago = Micros{row.began_ago()},
                          .ends_in = Micros{row.ends_in()}};
     if (all.size() < kMaxTargetsCounted) {
-      const auto waiting = connection.run(sql::waiting_for_target, {target.org, target.target, std::to_string(kMaxContracts),
-                                                                    std::to_string(kMaxWaitingCounted)});
+      const auto waiting = count_waiting(connection, target.org, target.target);
       TRY(waiting);
-      target.waiting = waiting->front().count();
+      target.waiting = *waiting;
+    }
+    all.push_back(std::move(target));
+  }
+  return all;
+}
+
+Result<std::int64_t> count_waiting(Connection& connection, const std::string& org, const std::string& target) {
+  const auto waiting =
+      connection.run(sql::waiting_for_target, {org, target, std::to_string(kMaxContracts), std::to_string(kMaxWaitingCounted)});
+  TRY(waiting);
+  return waiting->front().count();
+}
+
+Result<std::vector<PausedTarget>> paused_targets(Connection& connection) {
+  const auto rows = connection.run(sql::health_of_pauses, {std::to_string(kMaxTargets)});
+  TRY(rows);
+  std::vector<PausedTarget> all;
+  for (const auto row : *rows) {
+    PausedTarget target{.org = std::string(row.org()),
+                        .target = std::string(row.target()),
+                        .reason = std::string(row.reason()),
+                        .actor = std::string(row.actor()),
+                        .began_ago = Micros{row.began_ago()}};
+    if (all.size() < kMaxTargetsCounted) {
+      const auto waiting = count_waiting(connection, target.org, target.target);
+      TRY(waiting);
+      target.waiting = *waiting;
     }
     all.push_back(std::move(target));
   }

@@ -32,6 +32,18 @@ inline constexpr std::int64_t kMaxWaitingCounted = 1000;
 // The longest outages first.
 Result<std::vector<CoolingTarget>> cooling_targets(Connection& connection);
 
+// What waits for a target, "sender:<action type>" or "channel:<id>": deliveries, up to kMaxWaitingCounted.
+Result<std::int64_t> count_waiting(Connection& connection, const std::string& org, const std::string& target);
+
+// A target to which an operator has stopped sending.
+struct PausedTarget {
+  std::string org, target, reason, actor;
+  Micros began_ago{0};
+  std::int64_t waiting = 0;  // as above; of the longest pauses
+};
+// The longest pauses first.
+Result<std::vector<PausedTarget>> paused_targets(Connection& connection);
+
 // What one host cannot reach, and nobody has confirmed.
 struct LoneFinding {
   std::string host, target, reason;

@@ -26,6 +26,15 @@ SELECT coalesce(o.name, t.org_id::text) AS org,
 FROM target_outages t LEFT JOIN organisations o ON o.org_id = t.org_id
 WHERE t.until > now() ORDER BY t.since, t.target LIMIT :most::integer;
 
+-- name: health_of_pauses
+-- Lists targets that are paused, the longest first, with the microseconds since.
+-- `:most`: of them.
+-- takes: most
+-- returns: org text, target text, reason text, actor text, began_ago number
+SELECT coalesce(o.name, p.org_id::text) AS org, p.target, p.reason, p.actor, micros(now()) - micros(p.since) AS began_ago
+FROM target_pauses p LEFT JOIN organisations o ON o.org_id = p.org_id
+ORDER BY p.since, p.org_id, p.target LIMIT :most::integer;
+
 -- name: waiting_for_target
 -- Counts what waits for a target, up to `:most`, by the newest contracts of its organisation.
 -- `:contracts`: looked at. `:cooldown`: a target, sender:<action type>, or channel:<id>.

@@ -17,14 +17,16 @@ WITH RECURSIVE first AS (
 SELECT micros(clock_timestamp()) AS now, route_id, org_id, micros(due_at) AS due FROM (SELECT 1) one LEFT JOIN first ON true;
 
 -- name: cooldowns
--- Lists every target's cooldown, and what hosts found unreachable where that is not an outage for all; before it, in each row, the
--- server's time now. The last column says whose it is: all's, the host's own, that refuted by another host, or another's. One row with
--- nulls says that there is none.
+-- Lists every target's cooldown, every pause, and what hosts found unreachable where that is not an outage for all; before it, in each row,
+-- the server's time now. The last column says whose it is: all's, an operator's (paused: it has no end), the host's own, that refuted by
+-- another host, or another's. One row with nulls says that there is none.
 -- takes: host
 -- returns: now time, org_id number?, target text?, until time?, reason text?, since time?, whose text?
 SELECT micros(clock_timestamp()) AS now, org_id, target, micros(until) AS until, reason, micros(since) AS since, whose
 FROM (SELECT 1) one LEFT JOIN (
   SELECT org_id, target, until, reason, since, 'all' AS whose FROM target_outages
+  UNION ALL
+  SELECT org_id, target, since + interval '100 years', reason, since, 'paused' FROM target_pauses
   UNION ALL
   SELECT org_id, target, until, reason, since,
          CASE WHEN host_id <> :host THEN 'another''s' WHEN refuted_at IS NULL THEN 'own' ELSE 'refuted' END
@@ -125,7 +127,8 @@ ORDER BY p.place;
 -- fetches it, and the body of a notification. A body that an operator edited stands in edited_payloads.
 -- Per route: :most rows; the claim begins behind :after_due (microseconds) and the delivery :after_id; :probes ignore the cooldown; :min_ages, or null,
 -- is the age in seconds that a submission must have at least: what has been due for so long surely has it, and of what is due since then the
--- first thousand are looked at (and those due at one moment with the last of them), however long the backlog is.
+-- first thousand are looked at (and those due at one moment with the last of them), however long the backlog is. A route whose target is
+-- paused gives nothing: that is asked once for each route, not for each row.
 -- :done are tokens of finished claims, whose rows in `claims` are deleted on the way (not one that find_unregistered_claims has registered: it
 -- is the rescuer's); :lease is in milliseconds.
 -- takes: shard, token, host, lease, routes, most, after_due, after_id, done, orgs, cooldown_keys, probes, min_ages, most_bytes
@@ -137,8 +140,10 @@ WITH claimed AS (
                    lease_until = now() + :lease::bigint * interval '1 millisecond'
   WHERE shard = :shard AND ctid = ANY (ARRAY(
     SELECT taken.place
-    FROM unnest(:routes::int[], :most::int[], :after_due::bigint[], :after_id::bigint[], :orgs::int[], :cooldown_keys::text[], :probes::boolean[], :min_ages::bigint[])
-      AS share(route_id, most, after_due, after_id, org_id, cooldown_key, probe, min_age),
+    FROM (
+      SELECT * FROM unnest(:routes::int[], :most::int[], :after_due::bigint[], :after_id::bigint[], :orgs::int[], :cooldown_keys::text[], :probes::boolean[], :min_ages::bigint[])
+        AS asked(route_id, most, after_due, after_id, org_id, cooldown_key, probe, min_age)
+      WHERE NOT EXISTS (SELECT FROM target_pauses p WHERE p.org_id = asked.org_id AND p.target = asked.cooldown_key)) AS share,
     LATERAL (SELECT ctid AS place FROM ready
              WHERE shard = :shard AND route_id = share.route_id AND queued AND status IN ('due', 'open')
                AND due_at <= CASE WHEN share.min_age IS NULL THEN now() ELSE least(now(), (

@@ -1,5 +1,7 @@
 // The queue on PostgreSQL: which routes have work, and claiming it.
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <unordered_map>
 
 #include "domain/job.h"
@@ -11,6 +13,14 @@
 
 namespace waybill {
 namespace {
+
+// A pause holds whatever else is known of its target.
+void add_pauses(Cooldowns& known, std::vector<Cooldown> paused) {
+  std::set<std::pair<OrgId, std::string>> targets;
+  for (const auto& pause : paused) targets.emplace(pause.org, pause.target);
+  std::erase_if(known.all, [&](const Cooldown& one) { return targets.contains({one.org, one.target}); });
+  std::move(paused.begin(), paused.end(), std::back_inserter(known.all));
+}
 
 class PgQueueStore final : public QueueStore {
  public:
@@ -30,6 +40,7 @@ class PgQueueStore final : public QueueStore {
     auto rows = link_.run(sql::cooldowns, {std::to_string(host.value)});
     TRY(rows);
     Cooldowns known{.now = rows->front().now(), .all = {}};
+    std::vector<Cooldown> paused;
     for (const auto row : *rows) {
       if (!row.org_id()) continue;
       const auto whose = *row.whose();
@@ -38,10 +49,15 @@ class PgQueueStore final : public QueueStore {
         known.of_others.push_back(finding);
         continue;
       }
+      if (whose == "paused") {
+        paused.push_back({finding.org, finding.target, *row.until(), std::string(*row.reason()), finding.since});
+        continue;
+      }
       const bool is_own = whose != "all";
       if (is_own) known.own.push_back(finding);
       known.all.push_back({finding.org, finding.target, *row.until(), std::string(*row.reason()), finding.since, is_own});
     }
+    if (!paused.empty()) add_pauses(known, std::move(paused));
     return known;
   }
 

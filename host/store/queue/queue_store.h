@@ -35,7 +35,8 @@ struct HostFinding {
 };
 struct Cooldowns {
   Timestamp now;
-  std::vector<Cooldown> all;  // every target that is in an outage for this host; half-open once `until` has passed
+  std::vector<Cooldown>
+      all;  // every target that is in an outage for this host, half-open once `until` has passed, or paused, for good
   std::vector<HostFinding> own{};
   std::vector<HostFinding> of_others{};  // that are not refuted
 };

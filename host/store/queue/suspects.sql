@@ -32,7 +32,7 @@ WHERE EXISTS (SELECT FROM ready WHERE lease_lost > 0 AND status = 'due' AND due_
 SELECT greatest(0, micros(min(due_at)) - micros(now())) AS wait FROM ready WHERE lease_lost > 0 AND status = 'due' HAVING count(*) > 0;
 
 -- name: claim_suspect
--- Claims one suspect, as `claim` does. Suspects whose target cools down wait. :lease is in milliseconds.
+-- Claims one suspect, as `claim` does. Suspects whose target cools down or is paused wait. :lease is in milliseconds.
 -- takes: shard, token, host, lease
 -- returns: now time, delivery_id number, submission_id number, org_id number, route_id number, due time, action_order number
 -- returns: created time, kind text, client_ref text, body_bytes number?, body text?, media_type text?, artifact text?
@@ -45,6 +45,9 @@ WITH claimed AS (
     WHERE r.shard = :shard AND r.lease_lost > 0 AND r.status = 'due' AND r.due_at <= now()
       AND NOT EXISTS (SELECT FROM target_outages t WHERE t.org_id = r.org_id AND t.until > now()
                         AND t.target IN (c.contract::jsonb ->> 'target', 'sender:' || (c.contract::jsonb ->> 'actionType')))
+      AND NOT EXISTS (SELECT FROM target_pauses p WHERE p.org_id = r.org_id
+                        AND p.target = CASE WHEN c.contract::jsonb ? 'form' THEN 'sender:' || (c.contract::jsonb ->> 'actionType')
+                                            ELSE c.contract::jsonb ->> 'target' END)
     ORDER BY r.due_at, r.delivery_id LIMIT 1 FOR UPDATE OF r SKIP LOCKED))
   RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, progress, {{history}}),
 known AS (

@@ -142,6 +142,12 @@ GROUP BY 1, 2, 3, 4, 5;
 -- returns: target text, until time, reason text, since time
 SELECT target, micros(until) AS until, reason, micros(since) AS since FROM target_outages WHERE org_id = :org;
 
+-- name: pauses_of
+-- Lists an organisation's targets that are paused.
+-- takes: org
+-- returns: target text, since time, reason text, actor text
+SELECT target, micros(since) AS since, reason, actor FROM target_pauses WHERE org_id = :org;
+
 -- name: host_findings_of
 -- Lists what single hosts find unreachable of an organisation's targets, and, with nulls, the hosts that are cut off.
 -- takes: org

@@ -8,11 +8,12 @@ namespace waybill {
 namespace {
 
 using CooldownRows = RowsOf<sql::cooldowns_of_row>;
+using PauseRows = RowsOf<sql::pauses_of_row>;
 using FindingRows = RowsOf<sql::host_findings_of_row>;
 
 // Of a row with a delivery.
 Result<QueuePosition> read_position(const sql::queue_positions_row& row, OrgId org, const CooldownRows& cooldowns,
-                                    const FindingRows& findings) {
+                                    const PauseRows& pauses, const FindingRows& findings) {
   const auto contract = contract_from_json(row.contract().value_or(""));
   TRY(contract);
   QueuePosition position{.delivery = {value_or_zero(row.delivery_id())},
@@ -37,6 +38,9 @@ Result<QueuePosition> read_position(const sql::queue_positions_row& row, OrgId o
     if (cooldown.target() == contract->cooldown_key())
       position.cooldown =
           Cooldown{org, contract->cooldown_key(), cooldown.until(), std::string(cooldown.reason()), cooldown.since()};
+  for (const auto pause : pauses)
+    if (pause.target() == contract->cooldown_key())
+      position.pause = {contract->cooldown_key(), pause.since(), std::string(pause.reason()), std::string(pause.actor())};
   for (const auto finding : findings)
     if (text_or_empty(finding.target()) == contract->cooldown_key())
       position.findings.push_back({std::string(finding.name()), value_or_zero(finding.since()), text_or_empty(finding.reason())});
@@ -121,6 +125,8 @@ class PgReadStore final : public ReadStore {
     TRY(rows);
     auto cooldowns = link_.read(sql::cooldowns_of, {std::to_string(org.value)});
     TRY(cooldowns);
+    const auto pauses = link_.read(sql::pauses_of, {std::to_string(org.value)});
+    TRY(pauses);
     Explanation explanation{.history = std::move(**known),
                             .now = rows->front().now(),
                             .positions = {},
@@ -131,7 +137,7 @@ class PgReadStore final : public ReadStore {
       if (!finding.target()) explanation.cut_off.emplace_back(finding.name());
     for (const auto row : *rows) {
       if (!row.delivery_id()) continue;
-      auto position = read_position(row, org, *cooldowns, *findings);
+      auto position = read_position(row, org, *cooldowns, *pauses, *findings);
       TRY(position);
       explanation.positions.push_back(std::move(*position));
     }

@@ -56,7 +56,13 @@ struct QueuePosition {
     std::uint64_t of_target = 0, of_org = 0, of_host_name = 0, of_action_type = 0, all = 0;
   } in_flight;
   std::optional<Cooldown> cooldown;  // of its target; one that is over: the target is half-open
-  struct Finding {                   // of a host that alone finds the target unreachable
+  struct Pause {
+    std::string target;
+    Timestamp since;
+    std::string reason, actor;
+  };
+  std::optional<Pause> pause{};  // of its target, by an operator
+  struct Finding {               // of a host that alone finds the target unreachable
     std::string host;
     Timestamp since;
     std::string reason;

@@ -18,7 +18,6 @@ class NoMaintenance : public MaintenanceStore {
   Result<void> tell(HostId, const std::string&) override { return {}; }
   Result<void> make_partitions() override { return {}; }
   Result<std::uint64_t> forget_outages(Millis) override { return 0; }
-  Result<bool> end_outage(OrgId, const std::string&) override { return false; }
   Result<void> cut_off(HostId, Timestamp, const std::string&) override { return {}; }
   Result<void> reaches_again(HostId) override { return {}; }
   Result<bool> is_alone(HostId) override { return true; }

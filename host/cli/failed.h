@@ -1,0 +1,25 @@
+// `waybill failed ...`: what failed for good, of every kind, and sending it again. No host need run.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "app/installation.h"
+
+namespace waybill {
+
+struct FailedOptions {
+  std::string org = "default";
+  std::vector<std::string> ids;  // of resend
+  std::string reference, target, kind, form, pipeline, channel, reason, status, since, until;
+  std::size_t limit = 100;  // of list
+  std::string actor;        // of resend, for the audit; "" for the user's name
+  bool dry_run = false, include_rejected = false, include_maybe_sent = false;
+  std::size_t rate = 0;  // a second; 0: dead.replay_rate
+};
+
+int list_failed(const GlobalOptions& options, const FailedOptions& wanted);
+int resend_failed(const GlobalOptions& options, const FailedOptions& wanted);
+
+}  // namespace waybill

@@ -1,0 +1,131 @@
+// Targets as operators see them, on PostgreSQL.
+#include "store/operations/target_store.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/utf8.h"
+#include "store/operations/queue_health.h"
+#include "store/operations/targets.sql.h"
+#include "store/submissions/read.sql.h"
+
+namespace waybill {
+namespace {
+
+struct Cursor {
+  int org = 0;
+  std::string target;
+};
+
+Result<Cursor> read_cursor(const std::string& text) {
+  if (text.empty()) return Cursor{};
+  Cursor cursor;
+  if (!is_clean_utf8(text)) return fail(Error::Kind::invalid, "cursor must be the \"next\" of an answer");
+  const auto colon = text.find(':');
+  const char* end = text.data() + std::min(colon, text.size());
+  const auto [read, error] = std::from_chars(text.data(), end, cursor.org);
+  if (colon == std::string::npos || error != std::errc{} || read != end)
+    return fail(Error::Kind::invalid, "cursor must be the \"next\" of an answer");
+  cursor.target = text.substr(colon + 1);
+  return cursor;
+}
+
+std::string words_of(const TargetName& name) { return "target \"" + name.target + "\" of organisation \"" + name.org + "\""; }
+
+Result<void> check_text(const char* field, const std::string& text) {
+  if (text.empty() || text.size() > kMaxReason || !is_clean_utf8(text))
+    return fail(Error::Kind::invalid, std::string(field) + " must be a text of 1 to " + std::to_string(kMaxReason) + " bytes");
+  return {};
+}
+
+class PgTargetStore final : public TargetStore {
+ public:
+  explicit PgTargetStore(const DatabaseAddress& address) : address_(address) {}
+
+  Result<TargetPause> pause(const TargetName& name, const std::string& reason, bool is_in_registry, const Operator& by) override {
+    TRY(check_text("reason", reason));
+    TRY(check_text("target", name.target));
+    auto session = Connection::open(address_, "targets");
+    TRY(session);
+    const auto org = org_of(*session, name.org);
+    TRY(org);
+    const auto clean = clean_text(reason, kMaxReason);
+    const auto made = session->run(
+        sql::pause_target, {*org, name.target, clean, by.actor, by.trigger, std::string(is_in_registry ? "true" : "false")});
+    TRY(made);
+    if (const auto since = made->front().since()) return TargetPause{*since, clean, by.actor};
+    if (!made->front().is_known())
+      return fail(Error::Kind::not_found, "there is no " + words_of(name) +
+                                              ": the registry has none of this name, and nothing was ever submitted to one");
+    const auto there = session->run(sql::pause_of_target, {*org, name.target});
+    TRY(there);
+    if (there->empty()) return fail(Error::Kind::conflict, "somebody else has just resumed " + words_of(name));
+    const auto row = there->front();
+    return fail(Error::Kind::conflict, words_of(name) + " is paused already, since " + format_rfc3339(row.since()) + " by " +
+                                           std::string(row.actor()) + ": " + std::string(row.reason()));
+  }
+
+  Result<ResumedTarget> resume(const TargetName& name, const Operator& by) override {
+    TRY(check_text("target", name.target));
+    auto session = Connection::open(address_, "targets");
+    TRY(session);
+    const auto org = org_of(*session, name.org);
+    TRY(org);
+    const auto rows = session->run(sql::resume_target, {*org, name.target, by.actor, by.trigger});
+    TRY(rows);
+    const auto row = rows->front();
+    ResumedTarget resumed{.pause = {}, .outage = {}, .findings = row.findings(), .made_due = row.made_due()};
+    if (const auto since = row.paused())
+      resumed.pause = {*since, text_or_empty(row.pause_reason()), text_or_empty(row.pause_actor())};
+    if (const auto since = row.outage()) resumed.outage = {*since, text_or_empty(row.outage_reason()), {}};
+    if (!resumed.pause && !resumed.outage && resumed.findings == 0)
+      return fail(Error::Kind::not_found,
+                  "organisation \"" + name.org + "\" has no target \"" + name.target + "\" that is paused or in an outage");
+    return resumed;
+  }
+
+  Result<StoppedTargets> stopped(const std::string& after, std::size_t most) override {
+    const auto cursor = read_cursor(after);
+    TRY(cursor);
+    auto session = Connection::open(address_, "targets");
+    TRY(session);
+    const auto rows = session->run(sql::stopped_targets, {std::to_string(cursor->org), cursor->target, std::to_string(most + 1)});
+    TRY(rows);
+    StoppedTargets page;
+    std::string last;
+    for (const auto row : *rows) {
+      if (page.items.size() == most) {
+        page.next = last;
+        break;
+      }
+      StoppedTarget one{.name = {std::string(row.org()), std::string(row.target())}, .pause = {}, .outage = {}};
+      if (const auto since = row.paused())
+        one.pause = {*since, text_or_empty(row.pause_reason()), text_or_empty(row.pause_actor())};
+      if (const auto since = row.outage()) one.outage = {*since, text_or_empty(row.outage_reason()), row.cooldown_until()};
+      const auto waiting = count_waiting(*session, one.name.org, one.name.target);
+      TRY(waiting);
+      one.waiting = *waiting;
+      last = std::to_string(row.org_id()) + ":" + one.name.target;
+      page.items.push_back(std::move(one));
+    }
+    return page;
+  }
+
+ private:
+  static Result<std::string> org_of(Connection& session, const std::string& name) {
+    const auto rows = session.run(sql::organisation, {name});
+    TRY(rows);
+    if (rows->empty()) return fail(Error::Kind::not_found, "there is no organisation \"" + name + "\"");
+    return std::to_string(rows->front().org_id());
+  }
+
+  const DatabaseAddress address_;
+};
+
+}  // namespace
+
+std::unique_ptr<TargetStore> make_target_store(const DatabaseAddress& address) {
+  return std::make_unique<PgTargetStore>(address);
+}
+
+}  // namespace waybill

@@ -141,14 +141,14 @@ std::unique_ptr<Watchdog> watch(const Host& host, const ServiceManager& manager,
 
 // The service manager hears that the host is ready once /readyz says so.
 void work_until_told_to_stop(Host& host, const ServiceManager& manager, const sigset_t& signals) {
-  constexpr timespec kBetweenLooks{0, 20'000'000};
+  constexpr timespec kPauseBetweenLooks{0, 20'000'000};
   bool is_told = !manager.is_there();
   for (;;) {
     if (!is_told && host.is_ready()) {
       manager.ready();
       is_told = true;
     }
-    const int signal = is_told ? sigwaitinfo(&signals, nullptr) : sigtimedwait(&signals, nullptr, &kBetweenLooks);
+    const int signal = is_told ? sigwaitinfo(&signals, nullptr) : sigtimedwait(&signals, nullptr, &kPauseBetweenLooks);
     if (signal == SIGTERM || signal == SIGINT) return;
     if (signal == SIGHUP) host.reload();
   }

@@ -46,7 +46,7 @@ class Intents {
     if (auto refusal = http::target_refusal(request.principal, intent->target)) return reply(std::move(*refusal));
     if (wait->count() > 0 && !parts_.waiters.has_room()) return reply(overload_response());
     const auto registry = parts_.registry.current();
-    const auto taking = take_in(parts_.tracer, request.trace);
+    const auto taking = take_in(parts_.tracer, intent->trace ? intent->trace : request.trace);
     auto callback = submit_callback(began, *wait, request.principal.scope, taking, reply);
     const Contract* contract = registry->find(intent->target);
     auto fault = fault_of(contract, *intent);
@@ -93,7 +93,7 @@ class Intents {
         continue;
       }
       const Contract* contract = registry->find(intent->target);
-      const auto taking = take_in(parts_.tracer, request.trace);  // each has a span of its own
+      const auto taking = take_in(parts_.tracer, intent->trace ? intent->trace : request.trace);  // each has a span of its own
       auto callback = submit_callback(began, Millis{0}, request.principal.scope, taking, std::move(answered));
       if (auto fault = fault_of(contract, *intent); fault.empty())
         good.push_back(handed_in(registry, *contract, request.principal.org, std::move(*intent), taking, std::move(callback)));

@@ -1,6 +1,8 @@
 // Reading intents, and what a reference may be.
 #include "api/json_envelope.h"
 
+#include <utility>
+
 #include "base/json_reader.h"
 #include "base/names.h"
 #include "base/utf8.h"
@@ -46,14 +48,32 @@ Result<std::string> read_reference(const JsonObject& object, std::string_view fi
   return text;
 }
 
+namespace {
+
+// Text that is no trace is ignored, as it is in the headers of these names.
+Result<Trace> read_trace(const JsonObject& object) {
+  std::string parent, state;
+  for (const auto& [field, value] : {std::pair{"traceparent", &parent}, std::pair{"tracestate", &state}}) {
+    if (!object.has(field)) continue;
+    auto text = object.string(field);
+    TRY(text);
+    *value = std::move(*text);
+  }
+  return trace_of(parent, state);
+}
+
+}  // namespace
+
 Result<IntentRequest> read_intent(std::string_view body) {
-  const auto object = JsonObject::parse(body, {"intentId", "submissionTarget", "payload"});
+  const auto object = JsonObject::parse(body, {"intentId", "submissionTarget", "payload", "traceparent", "tracestate"});
   TRY(object);
   auto id = read_reference(*object, "intentId");
   TRY(id);
   auto target = read_reference(*object, "submissionTarget");
   TRY(target);
-  return IntentRequest{std::move(*id), std::move(*target), std::string(object->raw("payload"))};
+  auto trace = read_trace(*object);
+  TRY(trace);
+  return IntentRequest{std::move(*id), std::move(*target), std::string(object->raw("payload")), std::move(*trace)};
 }
 
 }  // namespace waybill

@@ -6,6 +6,7 @@
 
 #include "api/json_object.h"
 #include "base/error.h"
+#include "base/trace_context.h"
 #include "http/http.h"
 
 namespace waybill {
@@ -16,6 +17,7 @@ struct IntentRequest {
   std::string intent_id;
   std::string target;
   std::string payload;  // the very bytes of the value, "" if there was none
+  Trace trace{};        // that it brings itself; null: that of its request
 };
 
 // Error::invalid with a message for the client.

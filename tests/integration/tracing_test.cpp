@@ -58,6 +58,25 @@ TEST_F(Tracing, WithoutATraceNothingIsStoredAndNothingSent) {
 }
 
 // O3
+TEST_F(Tracing, AnItemOfABatchMayBringItsOwn) {
+  const std::string own = "00-11111111111111111111111111111111-2222222222222222-00";
+  auto with_own = sms_intent("b1", "sms.patient"), with_garbage = sms_intent("b3", "sms.patient");
+  with_own["traceparent"] = own;
+  with_own["tracestate"] = "vendor=2";
+  with_garbage["traceparent"] = "garbage";
+  const json items = json::array({with_own, sms_intent("b2", "sms.patient"), with_garbage});
+  EXPECT_EQ(client().request("POST", "/v1/intents:batch", items.dump(), {{"traceparent", kParent}}).status, 200);
+  for (const auto& [id, trace] : {std::pair("b1", own), {"b2", kParent}, {"b3", kParent}}) {
+    EXPECT_EQ(wait_for_end(client(), id)["status"], "accepted");
+    EXPECT_EQ(traceparent_in(gateway.received(id).front()), trace);
+  }
+  EXPECT_EQ(trace_of("b1"), own + " vendor=2");
+  with_own["intentId"] = "alone";
+  EXPECT_EQ(client().request("POST", "/v1/intents", with_own.dump(), {{"traceparent", kParent}}).status, 200);
+  EXPECT_EQ(trace_of("alone"), own + " vendor=2");
+}
+
+// O3
 TEST_F(Tracing, TheTraceOfABatchIsThatOfItsItems) {
   const json items = json::array({sms_intent("b1", "sms.patient"), sms_intent("b2", "sms.patient")});
   EXPECT_EQ(client().request("POST", "/v1/intents:batch", items.dump(), {{"traceparent", kParent}}).status, 200);

@@ -6,6 +6,7 @@
 
 #include "domain/idempotency.h"
 #include "domain/job.h"
+#include "settle/delivery_spans.h"
 #include "settle/objective_end.h"
 #include "settle/settlement.h"
 
@@ -147,7 +148,7 @@ Result<std::size_t> Rescuer::take_back(Shard shard, const FindOrphanedClaims& fi
     TRY(written);
     const std::unordered_set<DeliveryId> held(written->begin(), written->end());
     for (std::size_t at = 0; at < claims.size(); ++at)
-      if (held.contains(claims[at]->delivery)) report_lost(*claims[at], settlements[at]);
+      if (held.contains(claims[at]->delivery)) report_lost(*claims[at], settlements[at], lost->now);
     all += held.size();
     if (!held.empty()) wake_();
     if (lost->claims.size() < kMaxAtOnce || held.empty()) return all;
@@ -186,7 +187,9 @@ Blame Rescuer::blame_of(const OrphanedDelivery& claim) const {
   return settings_.crashes != nullptr ? settings_.crashes->blame(claim) : Blame::none;
 }
 
-void Rescuer::report_lost(const OrphanedDelivery& claim, const Settlement& settlement) {
+void Rescuer::report_lost(const OrphanedDelivery& claim, const Settlement& settlement, Timestamp taken_back) {
+  if (settings_.tracer != nullptr)
+    record_spans(*settings_.tracer, claim, contracts_.at(claim.route).contract, settlement, taken_back);
   if (settings_.crashes != nullptr) settings_.crashes->written(claim, contracts_.at(claim.route).contract.target);
   report_end(claim, settlement);
 }

@@ -22,6 +22,7 @@
 #include "store/queue/settle_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
+#include "tracing/tracer.h"
 
 namespace waybill {
 
@@ -32,6 +33,7 @@ struct MaintenanceSettings {
   Millis lease{60'000};
   Millis objective{60'000};    // deliveries are to be accepted within this
   Crashes* crashes = nullptr;  // finds the delivery to blame for a death; null: none is ever blamed
+  Tracer* tracer = nullptr;    // null: there are no spans
 };
 
 // Has its own thread and stores, which nothing else uses.
@@ -61,7 +63,7 @@ class Rescuer {
   Result<std::vector<DeliveryId>> write(Shard shard, std::vector<Settlement>& settlements,
                                         const std::vector<const OrphanedDelivery*>& claims);
   Blame blame_of(const OrphanedDelivery& claim) const;
-  void report_lost(const OrphanedDelivery& claim, const Settlement& settlement);
+  void report_lost(const OrphanedDelivery& claim, const Settlement& settlement, Timestamp taken_back);
   void report_end(const OrphanedDelivery& claim, const Settlement& settlement);
   Result<const RouteContract*> contract_of(RouteId route);
 

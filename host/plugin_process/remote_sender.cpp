@@ -186,7 +186,7 @@ void RemoteSender::attach() {
 
 void RemoteSender::ping() {
   stream_.put(Ping{.id = ++pinged_});
-  pinged_at_ = unanswered_since_ = std::chrono::steady_clock::now();
+  silent_looks_ = unanswered_looks_ = 0;
 }
 
 void RemoteSender::later(EventLoop::Duration delay, EventLoop::Task task) {
@@ -196,19 +196,21 @@ void RemoteSender::later(EventLoop::Duration delay, EventLoop::Task task) {
 }
 
 // A process that is outside of all calls has nothing to do that is longer than reading what it is told. Of what it is inside of,
-// the host's own watch decides.
+// the host's own watch decides. Looks are counted, not time, so that a host that was stopped meanwhile does not take its own
+// silence for the process's.
 void RemoteSender::look_at_life() {
   if (destroyed_ || state_ == State::lost) return;
   later(kPingsEvery, [this] { look_at_life(); });
-  const auto now = std::chrono::steady_clock::now();
-  if (state_ == State::creating && now - creating_since_ > kCreatesWithin) return give_up("it makes no sender");
+  if (state_ == State::creating && std::chrono::steady_clock::now() - creating_since_ > kCreatesWithin)
+    return give_up("it makes no sender");
   if (state_ != State::runs) return;
   if (ponged_ == pinged_) {
     ping();
     return flush();
   }
-  if (process_->page().inside()) pinged_at_ = now;
-  if (now - pinged_at_ > kSilent || now - unanswered_since_ > kSilentInside)
+  silent_looks_ = process_->page().inside() ? 0 : silent_looks_ + 1;
+  ++unanswered_looks_;
+  if (silent_looks_ * kPingsEvery > kSilent || unanswered_looks_ * kPingsEvery > kSilentInside)
     give_up("it has not answered for " + format_duration(kSilent));
 }
 

@@ -164,7 +164,7 @@ class RemoteSender {
   bool attached_ = false, destroyed_ = false;
   EventLoop::Time gone_since_{}, creating_since_{};
   std::uint64_t pinged_ = 0, ponged_ = 0;
-  EventLoop::Time pinged_at_{}, unanswered_since_{};  // the former goes on while its code is inside of a call
+  int silent_looks_ = 0, unanswered_looks_ = 0;  // since the ping; the former begins anew while its code is inside of a call
   EventLoop::Time logged_since_{};
   std::size_t logged_ = 0;  // since then
   Suspects suspects_;

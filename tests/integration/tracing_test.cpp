@@ -256,6 +256,28 @@ TEST_F(Spans, ASubmissionsSpansTellItsWayAndTheDestinationGoesOnFromThere) {
 }
 
 // O3
+TEST_F(Spans, AnAttemptWhoseHostDiedHasASpanAsWell) {
+  trace("0");
+  gateway.script("cut", {Reply::hang(), Reply::accept()});
+  EXPECT_EQ(client().request("POST", "/v1/intents", sms_intent("cut", "sms.patient").dump(), {{"traceparent", kParent}}).status, 200);
+  ASSERT_TRUE(gateway.wait_for([&] { return gateway.count("cut") == 1; }));
+  restart_host();
+  EXPECT_EQ(wait_for_end(client(), "cut")["status"], "accepted");
+  ASSERT_TRUE(eventually([&] { return named("attempt").size() == 2; }));
+  const auto attempts = named("attempt");
+  const auto sent = gateway.received("cut");
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(traceparent_in(sent[i]), "00-" + kTraceId + "-" + attempts[i].span_id + "-01");
+  EXPECT_EQ(attempts[0].status, 2);
+  EXPECT_EQ(attempts[0].attributes.at("waybill.outcome"), "unknown");
+  EXPECT_EQ(attempts[0].attributes.at("waybill.reason"), "lease_lost");
+  EXPECT_EQ(attempts[0].attributes.at("waybill.status"), "due");
+  EXPECT_LT(attempts[0].start, attempts[0].end);
+  ASSERT_EQ(named("wait").size(), 1u) << "it waited once, until its first claim";
+  EXPECT_EQ(attempts[1].attributes.at("waybill.outcome"), "accepted");
+}
+
+// O3
 TEST_F(Spans, TheRatioAndTheCallersWordDecide) {
   trace("1");
   EXPECT_EQ(post("not", {{"traceparent", "00-" + kTraceId + "-" + kCaller + "-00"}}).json()["status"], "accepted");

@@ -1,5 +1,4 @@
 """A fresh Debian in a folder, for programs that need one."""
-import glob
 import os
 import shutil
 import subprocess
@@ -47,8 +46,9 @@ class Debian:
         for name in ("proc", "dev"):
             subprocess.run(["mount", "--rbind", f"/{name}", f"{folder}/{name}"], check=True)
             subprocess.run(["mount", "--make-rslave", f"{folder}/{name}"], check=True)
-        for name in glob.glob("/etc/apt/apt.conf.d/*registry*") + glob.glob("/etc/apt/apt.conf.d/*proxy*"):  # how this machine reaches it
-            shutil.copy(name, f"{folder}/etc/apt/apt.conf.d/")
+        settings = subprocess.run(["apt-config", "dump"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+        self.write("/etc/apt/apt.conf.d/90machine",  # how this machine reaches the archive
+                   "".join(line + "\n" for line in settings if line.startswith(("Acquire::http", "Acquire::Check-"))))
         shutil.copy("/etc/resolv.conf", f"{folder}/etc/resolv.conf")
         self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)  # PostgreSQL's own server is not wanted
 

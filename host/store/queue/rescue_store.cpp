@@ -102,7 +102,8 @@ class PgRescueStore final : public RescueStore {
                              .action_order = static_cast<int>(row.action_order()),
                              .claimed_at = row.claimed(),
                              .created = row.created(),
-                             .history = read_history(row)});
+                             .history = read_history(row),
+                             .trace = row.trace() ? trace_from(*row.trace()) : nullptr});
     }
     return lost;
   }

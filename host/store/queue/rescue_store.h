@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "base/trace_context.h"
 #include "domain/history.h"
 
 namespace waybill {
@@ -48,6 +49,7 @@ struct OrphanedDelivery {
   Timestamp claimed_at;
   Timestamp created;  // of the submission
   History history;    // before the attempt that its host was lost with
+  Trace trace{};      // of the submission
 };
 struct OrphanedClaims {
   Timestamp now;

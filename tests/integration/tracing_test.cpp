@@ -259,15 +259,15 @@ TEST_F(Spans, ASubmissionsSpansTellItsWayAndTheDestinationGoesOnFromThere) {
 TEST_F(Spans, AnAttemptWhoseHostDiedHasASpanAsWell) {
   trace("0");
   gateway.script("cut", {Reply::hang(), Reply::accept()});
-  EXPECT_EQ(client().request("POST", "/v1/intents", sms_intent("cut", "sms.patient").dump(), {{"traceparent", kParent}}).status, 200);
+  EXPECT_EQ(client().request("POST", "/v1/intents", sms_intent("cut", "sms.patient").dump(), {{"traceparent", kParent}}).status,
+            200);
   ASSERT_TRUE(gateway.wait_for([&] { return gateway.count("cut") == 1; }));
   restart_host();
   EXPECT_EQ(wait_for_end(client(), "cut")["status"], "accepted");
   ASSERT_TRUE(eventually([&] { return named("attempt").size() == 2; }));
   const auto attempts = named("attempt");
   const auto sent = gateway.received("cut");
-  for (std::size_t i = 0; i < 2; ++i)
-    EXPECT_EQ(traceparent_in(sent[i]), "00-" + kTraceId + "-" + attempts[i].span_id + "-01");
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(traceparent_in(sent[i]), "00-" + kTraceId + "-" + attempts[i].span_id + "-01");
   EXPECT_EQ(attempts[0].status, 2);
   EXPECT_EQ(attempts[0].attributes.at("waybill.outcome"), "unknown");
   EXPECT_EQ(attempts[0].attributes.at("waybill.reason"), "lease_lost");

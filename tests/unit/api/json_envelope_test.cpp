@@ -33,7 +33,8 @@ TEST(JsonEnvelope, ReadsTheThreeFields) {  // M1
 
 TEST(JsonEnvelope, AnIntentMayBringItsTrace) {  // O3
   const std::string good = R"({"intentId":"a","submissionTarget":"t",)";
-  const auto own = read_intent(good + R"("tracestate":"v=1","traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"})");
+  const auto own =
+      read_intent(good + R"("tracestate":"v=1","traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"})");
   ASSERT_TRUE(own) << own.error().what;
   EXPECT_EQ(stored_trace(*own->trace), "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01 v=1");
   for (const auto* ignored : {R"("traceparent":"00-0-0-01"})", R"("tracestate":"v=1"})", R"("payload":1})"}) {

@@ -71,7 +71,7 @@ class Debian:
     def run(self, *words, user=None, ok=(0,)):
         """What it prints, of both streams."""
         told = subprocess.run(self.words(words, user), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
+                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"})
         if told.returncode not in ok:
             raise Failed(f"{' '.join(words)} ended with {told.returncode}:\n{told.stdout}")
         return told.stdout

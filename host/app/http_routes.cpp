@@ -4,7 +4,9 @@
 #include <iterator>
 
 #include "api/failed_routes.h"
+#include "api/host_routes.h"
 #include "api/org_routes.h"
+#include "api/registry_routes.h"
 #include "api/target_routes.h"
 #include "console/history_page.h"
 
@@ -25,6 +27,7 @@ std::vector<http::Route> all_routes(Surfaces surfaces) {
   for (auto surface : {form_routes(surfaces.forms), pipeline_routes(surfaces.pipelines), dead_routes(surfaces.dead),
                        notify_routes(surfaces.notify), org_routes({surfaces.forms.pool, surfaces.forms.log}),
                        target_routes({surfaces.forms.pool, surfaces.dead.registry, surfaces.forms.log, surfaces.dead.is_due}),
+                       host_routes(surfaces.forms.pool, surfaces.forms.log), registry_routes(surfaces.forms.pool, surfaces.forms.log),
                        failed_routes({surfaces.forms.pool, surfaces.forms.log, surfaces.dead.is_due, surfaces.dead.ids}),
                        admin_routes(surfaces.forms.pool, std::move(surfaces.reload)), console_routes(surfaces.intents.pool)})
     std::move(surface.begin(), surface.end(), std::back_inserter(routes));

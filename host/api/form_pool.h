@@ -1,4 +1,5 @@
-// The sessions in which the routes of forms, pipelines, dead letters, organisations, targets, hosts, registries and what failed do their work.
+// The sessions in which the routes of forms, pipelines, dead letters, organisations, targets, hosts, registries and what failed
+// do their work.
 #pragma once
 
 #include <memory>

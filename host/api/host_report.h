@@ -24,18 +24,18 @@ struct PluginInUse {
 struct HostReport {
   std::string name;  // that a restart leaves it; that of its process, if it does not say
   std::string version;
-  bool is_draining = false;                                       // because it ends
-  std::string drain;                                              // why it claims nothing, in an operator's words; "": it may claim
-  std::string claims_nothing;                                     // why; "": it claims
-  std::optional<std::string> not_ready;                           // as /readyz says; "": it is ready
-  Seconds clock_ahead{0};                                         // of the database's
-  std::optional<std::int64_t> in_flight;                          // deliveries that it has
-  Millis looked_ago{0};                                           // at the queue
-  std::int64_t free_bytes = 0, max_bytes = 0;                     // of bodies in flight; 0 at most: it says nothing
-  std::optional<std::set<std::string>> action_types;              // that it has plugins for
-  std::vector<PluginInUse> in_use;                                // by action type
-  std::map<std::string, std::string> plugins;                     // by action type
-  std::map<std::string, std::string> off;                         // action type -> why
+  bool is_draining = false;                           // because it ends
+  std::string drain;                                  // why it claims nothing, in an operator's words; "": it may claim
+  std::string claims_nothing;                         // why; "": it claims
+  std::optional<std::string> not_ready;               // as /readyz says; "": it is ready
+  Seconds clock_ahead{0};                             // of the database's
+  std::optional<std::int64_t> in_flight;              // deliveries that it has
+  Millis looked_ago{0};                               // at the queue
+  std::int64_t free_bytes = 0, max_bytes = 0;         // of bodies in flight; 0 at most: it says nothing
+  std::optional<std::set<std::string>> action_types;  // that it has plugins for
+  std::vector<PluginInUse> in_use;                    // by action type
+  std::map<std::string, std::string> plugins;         // by action type
+  std::map<std::string, std::string> off;             // action type -> why
   std::vector<std::pair<std::string, std::string>> not_isolated;  // action type, and what its plugin is not kept from
 };
 HostReport report_of(const LivingHost& host);

@@ -41,13 +41,14 @@ Result<int> read_registry_version(std::string_view text) {
 Json events_json(const RegistryEvents& page) {
   Json items = Json::array();
   for (const auto& event : page.items)
-    items.push_back({{"version", event.version},
-                     {"contentDigest", event.digest},
-                     {"at", format_rfc3339(event.at)},
-                     {"actor", event.by.actor},
-                     {"trigger", event.by.trigger},
-                     {"process", event.by.host},
-                     {"targets", {{"added", event.targets.added}, {"changed", event.targets.changed}, {"removed", event.targets.removed}}}});
+    items.push_back(
+        {{"version", event.version},
+         {"contentDigest", event.digest},
+         {"at", format_rfc3339(event.at)},
+         {"actor", event.by.actor},
+         {"trigger", event.by.trigger},
+         {"process", event.by.host},
+         {"targets", {{"added", event.targets.added}, {"changed", event.targets.changed}, {"removed", event.targets.removed}}}});
   return {{"items", std::move(items)}, {"next", text_or_null(page.next == 0 ? "" : std::to_string(page.next))}};
 }
 

@@ -72,10 +72,10 @@ class Host {
   bool drain();
   // Of the threads that nothing works without, once it has started. Valid as long as the host.
   std::vector<const Pulse*> pulses() const;
-  std::chrono::milliseconds longest_turn() const;        // that is not too long for any of them
+  std::chrono::milliseconds longest_turn() const;  // that is not too long for any of them
   // As /readyz says, but for an operator's drain: that is no fault, and no service manager waits for its end.
   bool is_ready() const { return unable().empty(); }
-  std::string status() const;                            // one line for people
+  std::string status() const;  // one line for people
   // How long drain() may take at most, without connections that are being opened.
   Millis max_drain() const;
 
@@ -101,8 +101,8 @@ class Host {
   Result<void> check_keys();
   void follow_clock(Timestamp database, Clock::Monotonic at);
   std::vector<std::string> remarks() const;  // of a host that is ready: what is wrong, or waits, all the same
-  std::string unable() const;     // why it cannot work; "" if it can
-  std::string not_ready() const;  // that, or that it must not
+  std::string unable() const;                // why it cannot work; "" if it can
+  std::string not_ready() const;             // that, or that it must not
   HostReadiness readiness() const;
 
   const Config& config_;
@@ -115,7 +115,7 @@ class Host {
   Metrics metrics_;
   Tracer tracer_;
   std::atomic<bool> draining_{false};
-  std::atomic<bool> may_claim_{false};          // no operator keeps it from that, as far as it heard last; false: it has not heard
+  std::atomic<bool> may_claim_{false};  // no operator keeps it from that, as far as it heard last; false: it has not heard
   mutable std::mutex drain_mutex_;
   std::optional<HostDrain> drain_by_operator_;  // guarded by drain_mutex_
   std::atomic<std::int64_t> succeeded_at_{0};   // microseconds: when it last saw a delivery accepted; 0: it has seen none

@@ -13,8 +13,8 @@
 
 #include "base/owned_descriptor.h"
 #include "registry/registry_digest.h"
-#include "registry/registry_history.h"
 #include "registry/registry_file.h"
+#include "registry/registry_history.h"
 
 namespace waybill {
 namespace {

@@ -37,7 +37,8 @@ constexpr CommandNotes kNotes[] = {
     {"hosts list", Needs::database, kFailed, "", "waybill hosts list"},
     {"hosts drain", Needs::database, "there is no such host, it is drained already, or it failed", "",
      "waybill hosts drain mail-1 --reason \"new kernel\""},
-    {"hosts resume", Needs::database, "there is no such host, it is not drained, or it failed", "", "waybill hosts resume mail-1"},
+    {"hosts resume", Needs::database, "there is no such host, it is not drained, or it failed", "",
+     "waybill hosts resume mail-1"},
     {"registry log", Needs::database, kFailed, "", "waybill registry log"},
     {"registry show", Needs::database, "there is no such version or file, or it failed", "",
      "waybill registry show\n"

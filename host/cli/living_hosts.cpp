@@ -21,7 +21,8 @@ BlockedReason hindrance(const LivingHost& host, const std::string& action_type) 
   const auto report = report_of(host);
   if (report.is_draining) return {"draining", it + " is ending: it drains"};
   if (!report.drain.empty())
-    return {"host_drained", it + " was drained " + report.drain + "; it claims nothing until `waybill hosts resume " + report.name + "`"};
+    return {"host_drained",
+            it + " was drained " + report.drain + "; it claims nothing until `waybill hosts resume " + report.name + "`"};
   if (!report.claims_nothing.empty()) return {"claims_nothing", it + " claims nothing: " + report.claims_nothing};
   if (report.action_types && !report.action_types->contains(action_type))
     return {"plugin_missing", it + " has no plugin for action type " + action_type};

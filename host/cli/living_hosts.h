@@ -11,8 +11,8 @@ namespace waybill {
 
 struct BlockedReason {
   // done, waiting, claimed, host_dead, target_rests, target_paused, plugin_missing, switched_off, suspect, half_open, capped,
-  // rate, no_host, host_silent, host_drained, draining, claims_nothing, no_able_host, due; of a form's submission also not_finalized,
-  // waiting_for_scans, running, and of its actions waiting_for_turn
+  // rate, no_host, host_silent, host_drained, draining, claims_nothing, no_able_host, due; of a form's submission also
+  // not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
   std::string code;
   std::string text;
 };

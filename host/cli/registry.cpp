@@ -135,10 +135,8 @@ int show_registry(const GlobalOptions& options, const RegistryOptions& wanted) {
   return with_versions(options, [&](const Config&, RegistryVersionStore& store) {
     auto version = version_of(store, wanted.version);
     if (!version) return failed(version.error().what);
-    if (!wanted.file.empty())
-      std::erase_if(version->files, [&](const auto& file) { return file.first != wanted.file; });
-    if (version->files.empty())
-      return failed("version " + std::to_string(version->version) + " has no file " + wanted.file);
+    if (!wanted.file.empty()) std::erase_if(version->files, [&](const auto& file) { return file.first != wanted.file; });
+    if (version->files.empty()) return failed("version " + std::to_string(version->version) + " has no file " + wanted.file);
     if (options.json) {
       print_json(version_json(*version));
     } else if (!wanted.file.empty()) {

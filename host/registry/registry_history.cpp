@@ -130,8 +130,8 @@ std::vector<RegistryDifference> differences(const RegistryFiles& before, const R
   std::vector<RegistryDifference> all;
   const auto were = targets_in(before), are = targets_in(after);
   for (const auto& name : names_of(were, are))
-    compare(find_in(were, name), find_in(are, name), {.file = kTargetsFile, .target = name, .field = {}, .before = {}, .after = {}},
-            all);
+    compare(find_in(were, name), find_in(are, name),
+            {.file = kTargetsFile, .target = name, .field = {}, .before = {}, .after = {}}, all);
   const bool targets_differ = !all.empty();
   std::set<std::string> paths;
   for (const auto* files : {&before, &after})

@@ -41,9 +41,10 @@ TEST_F(HostDrainContract, ADrainIsAHostsOfThatNameWhateverProcessItHas) {
   ASSERT_TRUE(resumed) << resumed.error().what;
   EXPECT_EQ(*resumed, *drain);
   EXPECT_FALSE(hear("mail-1", "box:13"));
-  EXPECT_EQ(sql.text("SELECT string_agg(action || ' ' || actor || ' ' || (metadata ->> 'host') || ' ' || (metadata ->> 'reason'), "
-                     "', ' ORDER BY id) FROM audit_log"),
-            "host_drained ada mail-1 new kernel, host_resumed bob mail-1 new kernel");
+  EXPECT_EQ(
+      sql.text("SELECT string_agg(action || ' ' || actor || ' ' || (metadata ->> 'host') || ' ' || (metadata ->> 'reason'), "
+               "', ' ORDER BY id) FROM audit_log"),
+      "host_drained ada mail-1 new kernel, host_resumed bob mail-1 new kernel");
 }
 
 // O5

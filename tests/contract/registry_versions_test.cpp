@@ -11,12 +11,11 @@ namespace {
 class RegistryVersionContract : public StoreWorld {
  protected:
   std::optional<int> note(const std::string& digest, const std::string& actor = "ada", const std::string& trigger = "reload") {
-    const auto noted = store->note({{"targets.json", digest}}, digest, {"box:1", actor, trigger},
-                                   [](const RegistryFiles& before, const RegistryFiles& after) {
-                                     return TargetCounts{.added = static_cast<int>(after.size()),
-                                                         .changed = static_cast<int>(before.size()),
-                                                         .removed = 7};
-                                   });
+    const auto noted = store->note(
+        {{"targets.json", digest}}, digest, {"box:1", actor, trigger},
+        [](const RegistryFiles& before, const RegistryFiles& after) {
+          return TargetCounts{.added = static_cast<int>(after.size()), .changed = static_cast<int>(before.size()), .removed = 7};
+        });
     EXPECT_TRUE(noted) << noted.error().what;
     return noted ? *noted : std::nullopt;
   }

@@ -41,8 +41,10 @@ class HostDrains : public World {
   json explained(const std::string& id) { return json::parse(installation().command({"explain", id, "--json"}).out); }
   std::string readiness() { return client().get("/readyz").body; }
   std::string claimed_by(const std::string& id) {
-    return sql().text("SELECT h.name FROM waybill.ready r JOIN waybill.submissions s ON s.id = r.submission_id JOIN waybill.hosts h "
-                      "ON h.host_id = r.claimed_by WHERE s.client_ref = '" + id + "'");
+    return sql().text(
+        "SELECT h.name FROM waybill.ready r JOIN waybill.submissions s ON s.id = r.submission_id JOIN waybill.hosts h "
+        "ON h.host_id = r.claimed_by WHERE s.client_ref = '" +
+        id + "'");
   }
 
   HostSetup second_setup;
@@ -51,7 +53,8 @@ class HostDrains : public World {
 // O5
 TEST_F(HostDrains, TheListTellsHowAHostIs) {
   EXPECT_EQ(post_intent(client(), sms_intent("one", "sms.attempts"), 30).json().at("status"), "accepted");
-  ASSERT_TRUE(eventually([&] { return listed("first")["lastSuccessAt"].is_string() && listed("first")["registry"].is_string(); })) << listed("first");
+  ASSERT_TRUE(eventually([&] { return listed("first")["lastSuccessAt"].is_string() && listed("first")["registry"].is_string(); }))
+      << listed("first");
   const auto host_now = listed("first");
   EXPECT_EQ(host_now["state"], "ready");
   EXPECT_NE(host_now["process"].get<std::string>().find(":" + std::to_string(host().pid())), std::string::npos);
@@ -81,11 +84,12 @@ TEST_F(HostDrains, ADrainedHostFinishesWhatItHasAndLeavesTheRestToAnother) {
   EXPECT_EQ(hosts({"resume", "second"}).exit_code, 0);
   wait_for_state("second", "ready");
   drain("first");
-  wait_for_state("first", "draining");
+  ASSERT_TRUE(eventually([&] { return client().get("/readyz").status == 503; })) << "it has heard of it";
+  EXPECT_NE(readiness().find("drained"), std::string::npos) << readiness();
+  ASSERT_TRUE(eventually([&] { return listed("first")["notReady"].is_string(); }));
+  EXPECT_EQ(listed("first")["state"], "draining");
   EXPECT_EQ(listed("first")["inFlight"], 1) << "it keeps what it has";
   EXPECT_EQ(claimed_by("held"), listed("first")["process"]);
-  EXPECT_EQ(client().get("/readyz").status, 503);
-  EXPECT_NE(readiness().find("drained"), std::string::npos) << readiness();
   EXPECT_EQ(client().get("/healthz").status, 200);
   for (int i = 0; i < 20; ++i) post_intent(client(), sms_intent("new-" + std::to_string(i), "sms.attempts"));
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(gateway.wait_for_count("new-" + std::to_string(i), 1)) << i;
@@ -173,8 +177,9 @@ TEST_F(HostDrains, WhatIsWrongIsRefused) {
   }
   EXPECT_EQ(hosts({"drain", "first"}).exit_code, 2) << "without a reason";
   write_file(installation().folder() / "bad.yaml", "host_name: \"a b\"\nauth: none\ndatabase: {url: \"postgresql://x\"}\n");
-  const auto bad = run({.arguments = {waybill_program().string(), "check", "--config", (installation().folder() / "bad.yaml").string()},
-                        .folder = installation().folder()});
+  const auto bad =
+      run({.arguments = {waybill_program().string(), "check", "--config", (installation().folder() / "bad.yaml").string()},
+           .folder = installation().folder()});
   EXPECT_NE(bad.err.find("host_name"), std::string::npos) << bad.err;
 }
 

@@ -11,7 +11,7 @@ namespace waybill {
 
 // What a host says of itself when it is heard.
 struct HeardHost {
-  std::string name, process, version;      // "<machine>:<pid>"
+  std::string name, process, version;       // "<machine>:<pid>"
   std::optional<Timestamp> succeeded_at{};  // when it last saw a delivery accepted
 };
 

@@ -41,9 +41,9 @@ class PgRegistryVersionStore final : public RegistryVersionStore {
       TRY(before);
       TRY(store_version(connection, files, digest));
       const auto targets = count(*before, files);
-      const auto noted = connection.run(sql::note_registry, {digest, by.host, by.actor, by.trigger, std::to_string(targets.added),
-                                                             std::to_string(targets.changed), std::to_string(targets.removed),
-                                                             std::to_string(kKeptEvents)});
+      const auto noted = connection.run(
+          sql::note_registry, {digest, by.host, by.actor, by.trigger, std::to_string(targets.added),
+                               std::to_string(targets.changed), std::to_string(targets.removed), std::to_string(kKeptEvents)});
       TRY(noted);
       return std::optional(static_cast<int>(noted->front().version()));
     });
@@ -60,13 +60,13 @@ class PgRegistryVersionStore final : public RegistryVersionStore {
         page.next = page.items.back().id;
         break;
       }
-      page.items.push_back({.id = row.change_id(),
-                            .version = static_cast<int>(row.version()),
-                            .digest = std::string(row.digest()),
-                            .at = row.at(),
-                            .by = {std::string(row.host()), std::string(row.actor()), std::string(row.trigger())},
-                            .targets = {static_cast<int>(row.added()), static_cast<int>(row.changed()),
-                                        static_cast<int>(row.removed())}});
+      page.items.push_back(
+          {.id = row.change_id(),
+           .version = static_cast<int>(row.version()),
+           .digest = std::string(row.digest()),
+           .at = row.at(),
+           .by = {std::string(row.host()), std::string(row.actor()), std::string(row.trigger())},
+           .targets = {static_cast<int>(row.added()), static_cast<int>(row.changed()), static_cast<int>(row.removed())}});
     }
     return page;
   }

@@ -1,5 +1,5 @@
-// Which registries were in force, when, and by whom. Each call has a session of its own for its time: they are rare. Safe from any
-// thread.
+// Which registries were in force, when, and by whom. Each call has a session of its own for its time: they are rare. Safe from
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ class RegistryVersionStore {
   using Count = std::function<TargetCounts(const RegistryFiles& before, const RegistryFiles& after)>;
 
   virtual ~RegistryVersionStore() = default;
-  // Notes that this registry has come into force, unless it was the last one that did. Its files are stored once, however often it
-  // does. Returns the version if it was noted.
+  // Notes that this registry has come into force, unless it was the last one that did. Its files are stored once, however often
+  // it does. Returns the version if it was noted.
   virtual Result<std::optional<int>> note(const RegistryFiles& files, const std::string& digest, const RegistryOrigin& by,
                                           const Count& count) = 0;
   // The newest first, before an event (0: from the newest on).

@@ -308,7 +308,8 @@ TEST(DoctorOfHosts, TellsDeadSilentAndMissingOnesApart) {
 
 // O5
 TEST(DoctorOfHosts, WarnsOfOneThatIsDrainedAndSaysHowItResumes) {
-  const auto found = judge_hosts({host("a:1", R"({"name": "mail-1", "drain": "at noon by ada: new kernel"})"), host("b:1", "{}")});
+  const auto found =
+      judge_hosts({host("a:1", R"({"name": "mail-1", "drain": "at noon by ada: new kernel"})"), host("b:1", "{}")});
   EXPECT_EQ(worst_of(found), Level::warning);
   EXPECT_NE(found.front().message.find("by ada: new kernel"), std::string::npos) << found.front().message;
   EXPECT_NE(found.front().remedy.find("waybill hosts resume mail-1"), std::string::npos) << found.front().remedy;

@@ -570,6 +570,8 @@ std::string Host::unable() const {
   if (age >= kStale + config_.timeouts.takeover) return "the database has not answered for " + std::to_string(age.count()) + " s";
   for (const auto* health_of_kind : {&intake_.health(), &forms_health_, &pipelines_health_, &events_health_})
     if (auto why = health_of_kind->trouble(); !why.empty()) return why;
+  const std::lock_guard lock(drain_mutex_);
+  if (!may_claim_ && !drain_by_operator_) return "the database has not said yet whether an operator has drained the host";
   return {};
 }
 

@@ -19,8 +19,8 @@ Result<void> Host::hear_drain() {
   if (const auto at = succeeded_at_.load(); at != 0) host.succeeded_at = Timestamp{at};
   auto heard = stores_.maintenance->hear(host);
   TRY(heard);
-  may_claim_ = !*heard;
   const std::lock_guard lock(drain_mutex_);
+  may_claim_ = !*heard;
   if (drain_by_operator_ == *heard) return {};
   if (*heard) {
     log_.warn("host.drained", {{"name", host.name},

@@ -1,5 +1,7 @@
 -- Runs beside: 27
 --
+-- Functions: 6c6812e34a27d9a0b6c37051e61a024260790e7835e42cb6e384e353f78fb453
+--
 -- Hosts by the name that a restart leaves them, those that operators keep from claiming, and which registries were in force. A host of an earlier
 -- version claims although its name is drained, and its registry is not noted: replace those first.
 --

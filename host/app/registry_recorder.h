@@ -20,7 +20,7 @@ class RegistryRecorder {
   RegistryRecorder(const Config& config, std::unique_ptr<RegistryVersionStore> store, std::string host, Log& log)
       : config_(config), store_(std::move(store)), host_(std::move(host)), log_(log) {}
 
-  // The registry of this digest is in force from now on, by this actor's doing.
+  // The registry of this digest is in force from now on, by this actor's doing. Nothing is new if it was so before.
   void in_force(const LoadActor& actor, std::string digest);
   // Writes what was not written yet. Files that have changed since are not this registry's, and are left out.
   Result<void> record();
@@ -38,6 +38,7 @@ class RegistryRecorder {
   const std::string host_;
   Log& log_;
   mutable std::mutex mutex_;
+  std::string noted_;              // the digest of the one that was noted last; guarded by mutex_
   std::optional<Change> change_;  // that is not written yet; guarded by mutex_
   bool was_tried_ = false;        // and could not be written: the task tries again in its own time; guarded by mutex_
 };

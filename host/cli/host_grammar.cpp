@@ -34,7 +34,7 @@ void add_registry_commands(CommandLine& line) {
   CLI::App* show = line.command(
       group, "show", "Show the files of a version", [&] { return show_registry(line.options, line.registry); }, true);
   version(show, "version", line.registry.version, "Its number (default: the one in force)");
-  show->add_option("--file", line.registry.file, "Print only this file's text, such as targets.json");
+  show->add_option("--file", line.registry.file, "Print only the text of this path below the registry, such as targets.json");
   CLI::App* diff = line.command(
       group, "diff", "Show what differs between two versions, by target and field",
       [&] { return diff_registry(line.options, line.registry); }, true);

@@ -939,6 +939,9 @@ CREATE VIEW heard_hosts WITH (security_invoker = true) AS
                 END, now()) AS at
            FROM hosts h
              LEFT JOIN host_facts f ON f.host_id = h.host_id
+          WHERE NOT (EXISTS ( SELECT
+                   FROM host_drains d
+                  WHERE d.name = (f.facts ->> 'name'::text)))
         )
  SELECT said.host_id
    FROM said

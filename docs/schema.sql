@@ -454,6 +454,14 @@ CREATE TABLE forms (
   CONSTRAINT forms_pkey PRIMARY KEY (form_id)
 );
 
+CREATE TABLE host_drains (
+  name text NOT NULL,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  reason text NOT NULL,
+  actor text NOT NULL,
+  CONSTRAINT host_drains_pkey PRIMARY KEY (name)
+);
+
 CREATE TABLE host_facts (
   host_id integer NOT NULL,
   told_at timestamp with time zone NOT NULL,
@@ -519,6 +527,15 @@ CREATE TABLE kept_defaults (
   CONSTRAINT kept_defaults_pkey PRIMARY KEY (name),
   CONSTRAINT kept_defaults_name_check CHECK (name = 'plugin_isolation'::text)
 );
+
+CREATE TABLE known_hosts (
+  name text NOT NULL,
+  process text NOT NULL,
+  version text NOT NULL,
+  heard_at timestamp with time zone NOT NULL,
+  succeeded_at timestamp with time zone,
+  CONSTRAINT known_hosts_pkey PRIMARY KEY (name)
+) WITH (fillfactor = 50);
 
 CREATE TABLE listed_intents (
   org_id integer NOT NULL,
@@ -747,6 +764,37 @@ CREATE INDEX ready_suspects ON ready USING btree (shard, due_at, delivery_id) WH
 ALTER TABLE ready ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE TRIGGER ready_moves AFTER UPDATE ON ready FOR EACH ROW WHEN (new.status <> old.status AND NOT (old.status = 'waiting'::delivery_status AND new.status = 'due'::delivery_status OR old.status = 'open'::delivery_status AND (new.status = ANY (ARRAY['due'::delivery_status, 'claimed'::delivery_status])) OR old.status = 'due'::delivery_status AND new.status = 'claimed'::delivery_status OR old.status = 'claimed'::delivery_status AND new.status = 'due'::delivery_status)) EXECUTE FUNCTION refuse('a delivery cannot make this move');
 
+CREATE TABLE registry_changes (
+  change_id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  version integer NOT NULL,
+  changed_at timestamp with time zone DEFAULT now() NOT NULL,
+  host text NOT NULL,
+  actor text NOT NULL,
+  trigger text NOT NULL,
+  added integer NOT NULL,
+  changed integer NOT NULL,
+  removed integer NOT NULL,
+  CONSTRAINT registry_changes_pkey PRIMARY KEY (change_id),
+  CONSTRAINT registry_changes_version_fkey FOREIGN KEY (version) REFERENCES registry_versions(version) ON DELETE CASCADE,
+  CONSTRAINT registry_changes_trigger_check CHECK (trigger = ANY (ARRAY['start'::text, 'reload'::text]))
+);
+
+CREATE TABLE registry_files (
+  version integer NOT NULL,
+  path text NOT NULL,
+  content bytea NOT NULL,
+  CONSTRAINT registry_files_pkey PRIMARY KEY (version, path),
+  CONSTRAINT registry_files_version_fkey FOREIGN KEY (version) REFERENCES registry_versions(version) ON DELETE CASCADE
+);
+
+CREATE TABLE registry_versions (
+  version integer GENERATED ALWAYS AS IDENTITY NOT NULL,
+  digest text NOT NULL,
+  stored_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT registry_versions_pkey PRIMARY KEY (version),
+  CONSTRAINT registry_versions_digest_key UNIQUE (digest)
+);
+
 CREATE TABLE reload_requests (
   request_id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
   asked_by text NOT NULL,
@@ -891,6 +939,9 @@ CREATE VIEW heard_hosts WITH (security_invoker = true) AS
                 END, now()) AS at
            FROM hosts h
              LEFT JOIN host_facts f ON f.host_id = h.host_id
+          WHERE NOT (EXISTS ( SELECT
+                   FROM host_drains d
+                  WHERE d.name = (f.facts ->> 'name'::text)))
         )
  SELECT said.host_id
    FROM said

@@ -1,4 +1,5 @@
-// The sessions in which the routes of forms, pipelines, dead letters, organisations, targets and what failed do their work.
+// The sessions in which the routes of forms, pipelines, dead letters, organisations, targets, hosts, registries and what failed
+// do their work.
 #pragma once
 
 #include <memory>
@@ -7,6 +8,8 @@
 #include "store/forms/form_store.h"
 #include "store/operations/dead_store.h"
 #include "store/operations/failed_store.h"
+#include "store/operations/host_store.h"
+#include "store/operations/registry_version_store.h"
 #include "store/operations/target_store.h"
 #include "store/organisations/org_store.h"
 #include "store/pipelines/pipeline_store.h"
@@ -20,6 +23,8 @@ struct FormSession {
   std::unique_ptr<PipelineStore> pipelines;
   std::unique_ptr<TargetStore> targets;
   std::unique_ptr<FailedStore> failed;
+  std::unique_ptr<HostStore> hosts;
+  std::unique_ptr<RegistryVersionStore> registries;
 };
 using FormPool = SessionPool<FormSession>;
 

@@ -116,6 +116,7 @@ Host::Host(HostParts parts)
           *stores_.settle, answers_, clock_, settler_settings(config_, name_, tracer_), [this] { return planner_.held(); },
           [this](const Settler::WriteResult& written) {
             reach_.ended(written.batch);
+            note_success(written.batch);
             if (written.outage_began) signal_.walk();  // what cools down is seen before anything else is claimed
             release(planner_, ledger_, signal_, written.batch, written.unwritten, clock_.now());
             metrics_.in_flight(planner_.held());
@@ -137,6 +138,7 @@ Host::Host(HostParts parts)
           config_, *stores_.failure_checks, [this] { return maintenance_.host(); }, clock_, log_),
       publisher_(
           registry_, [this] { return maintenance_.host(); }, log_, metrics_),
+      recorder_(config_, make_registry_version_store(parts.address), name_, log_),
       maintenance_(liveness_, *stores_.rescue, *stores_.rescue_queue, *stores_.rescue_settle, periodic_tasks(), clock_,
                    {.shards = shards_,
                     .actor = name_,
@@ -214,6 +216,9 @@ Result<void> Host::start() {
   if (crashes_)
     if (const auto reported = crashes_->report(*stores_.suspects); !reported)
       log_.warn("maintenance.failed", {{"task", "crashes"}, {"error", reported.error().what}});
+  if (const auto heard = hear_drain(); !heard)  // it claims nothing until the periodic task has heard it
+    log_.warn("maintenance.failed", {{"task", "host_facts"}, {"error", heard.error().what}});
+  recorder_.in_force({name_, "system", "start"}, registry_.report().digest);
   maintenance_.start();
   planner_.observe(registry_.rates(), clock_.now());
   claimer_.start();
@@ -318,11 +323,16 @@ void Host::reload() {
 }
 
 // In a thread of the forms' pool, where a file that is slow to read holds up no signal.
-ReloadResult Host::reload_registry(FormStore& store, LoadActor actor, std::int64_t request) {
+ReloadResult Host::reload_registry(FormStore& store, const LoadActor& actor, std::int64_t request) {
   static_cast<void>(renew_tls());
-  auto result = registry_.reload(store, std::move(actor), sender_renewal_, request);
+  auto result = registry_.reload(store, actor, sender_renewal_, request);
   planner_.observe(registry_.rates(), clock_.now());
   if (!result.plugin_changes.empty()) quarantine_.renew();
+  if (result.problems.empty() && !result.error) {
+    recorder_.in_force(actor, result.digest);
+    if (const auto noted = recorder_.record(); !noted)  // the periodic task tries again
+      log_.warn("maintenance.failed", {{"task", "registry_versions"}, {"error", noted.error().what}});
+  }
   if (const auto told = publisher_.publish(store); !told)
     log_.warn("maintenance.failed", {{"task", "registry"}, {"error", told.error().what}});
   return result;
@@ -441,8 +451,9 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
                              log_));
   if (crashes_) all.push_back(crashes_->task(*stores_.suspects));
   all.push_back(hang_alerts_.task(*stores_.suspects));
-  all.push_back(quarantine_.task());
+  all.push_back(quarantine_.task([this] { return may_claim_.load(); }));
   all.push_back(publisher_.task(*stores_.maintenance_forms));
+  all.push_back(recorder_.task());
   all.push_back(failure_checks_.task());
   all.push_back({"start_gate", Millis{500}, [this]() -> Result<void> {
                    if (!gate_.look(clock_.now())) return {};
@@ -536,7 +547,7 @@ std::vector<std::string> Host::remarks() const {
 }
 
 std::optional<HostId> Host::claiming_host() const {
-  return outdated_ || reach_.is_cut_off() ? std::nullopt : maintenance_.host();
+  return outdated_ || !may_claim_ || reach_.is_cut_off() ? std::nullopt : maintenance_.host();
 }
 
 // The schema is newer than this program may use: from now on it claims and takes in nothing, and it drains.
@@ -548,7 +559,7 @@ void Host::outdated(const std::string& why) {
 
 std::string Host::why_outdated() const { return outdated_ ? why_outdated_ : ""; }
 
-std::string Host::not_ready() const {
+std::string Host::unable() const {
   if (outdated_) return why_outdated_;
   if (draining_) return "the host is draining";
   if (const auto cut_off = reach_.cut_off())
@@ -560,7 +571,14 @@ std::string Host::not_ready() const {
   if (age >= kStale + config_.timeouts.takeover) return "the database has not answered for " + std::to_string(age.count()) + " s";
   for (const auto* health_of_kind : {&intake_.health(), &forms_health_, &pipelines_health_, &events_health_})
     if (auto why = health_of_kind->trouble(); !why.empty()) return why;
+  const std::lock_guard lock(drain_mutex_);
+  if (!may_claim_ && !drain_by_operator_) return "the database has not said yet whether an operator has drained the host";
   return {};
+}
+
+std::string Host::not_ready() const {
+  if (auto why = unable(); !why.empty()) return why;
+  return drain_by_operator() ? "an operator has drained the host: it claims nothing" : "";
 }
 
 HostReadiness Host::readiness() const {

@@ -15,6 +15,7 @@
 #include "app/quarantine.h"
 #include "app/registry_loader.h"
 #include "app/registry_publisher.h"
+#include "app/registry_recorder.h"
 #include "app/sender_renewal.h"
 #include "app/stores.h"
 #include "base/database_clock.h"
@@ -71,9 +72,10 @@ class Host {
   bool drain();
   // Of the threads that nothing works without, once it has started. Valid as long as the host.
   std::vector<const Pulse*> pulses() const;
-  std::chrono::milliseconds longest_turn() const;        // that is not too long for any of them
-  bool is_ready() const { return not_ready().empty(); }  // as /readyz says
-  std::string status() const;                            // one line for people
+  std::chrono::milliseconds longest_turn() const;  // that is not too long for any of them
+  // As /readyz says, but for an operator's drain: that is no fault, and no service manager waits for its end.
+  bool is_ready() const { return unable().empty(); }
+  std::string status() const;  // one line for people
   // How long drain() may take at most, without connections that are being opened.
   Millis max_drain() const;
 
@@ -84,19 +86,23 @@ class Host {
   Result<void> listen();
   void write_port_file() const;
   Result<void> renew_tls();
-  ReloadResult reload_registry(FormStore& store, LoadActor actor, std::int64_t request);
+  ReloadResult reload_registry(FormStore& store, const LoadActor& actor, std::int64_t request);
   void make_senders();
   void note_missing_plugins();
   std::string blocked_reason(const std::string& action_type) const;
   std::size_t concurrency(const std::string& action_type) const;
   Result<void> tell_facts();  // in host_facts.cpp
+  Result<void> hear_drain();  // the same
+  std::optional<HostDrain> drain_by_operator() const;
   void execute(std::vector<Job> jobs);
+  void note_success(std::span<const Finished> batch);
   std::optional<HostId> claiming_host() const;  // none while it must not claim
   void outdated(const std::string& why);
   Result<void> check_keys();
   void follow_clock(Timestamp database, Clock::Monotonic at);
   std::vector<std::string> remarks() const;  // of a host that is ready: what is wrong, or waits, all the same
-  std::string not_ready() const;
+  std::string unable() const;                // why it cannot work; "" if it can
+  std::string not_ready() const;             // that, or that it must not
   HostReadiness readiness() const;
 
   const Config& config_;
@@ -109,6 +115,10 @@ class Host {
   Metrics metrics_;
   Tracer tracer_;
   std::atomic<bool> draining_{false};
+  std::atomic<bool> may_claim_{false};  // no operator keeps it from that, as far as it heard last; false: it has not heard
+  mutable std::mutex drain_mutex_;
+  std::optional<HostDrain> drain_by_operator_;  // guarded by drain_mutex_
+  std::atomic<std::int64_t> succeeded_at_{0};   // microseconds: when it last saw a delivery accepted; 0: it has seen none
   std::atomic<std::int64_t> skew_{0};  // seconds that the machine's clock is ahead of the database's, if that is too much; else 0
   std::string why_outdated_;           // written once, before:
   std::atomic<bool> outdated_{false};
@@ -148,6 +158,7 @@ class Host {
   QuarantineProcess quarantine_;
   FailureCheckProcess failure_checks_;
   RegistryPublisher publisher_;
+  RegistryRecorder recorder_;
   Maintenance maintenance_;
 
   ClaimOnInsert claim_on_insert_;

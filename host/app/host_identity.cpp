@@ -5,11 +5,17 @@
 
 namespace waybill {
 
-std::string host_name() {
+namespace {
+std::string machine_name() {
   char machine[256] = "";
   gethostname(machine, sizeof machine - 1);
-  return std::string(machine) + ":" + std::to_string(getpid());
+  return machine;
 }
+}  // namespace
+
+std::string host_name() { return machine_name() + ":" + std::to_string(getpid()); }
+
+std::string lasting_name(const Config& config) { return config.host_name.empty() ? machine_name() : config.host_name; }
 
 sigset_t block_signals() {
   sigset_t signals;

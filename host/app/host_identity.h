@@ -12,7 +12,8 @@
 
 namespace waybill {
 
-std::string host_name();  // machine:pid
+std::string host_name();                         // machine:pid
+std::string lasting_name(const Config& config);  // that a restart leaves the host
 // SIGTERM, SIGINT and SIGHUP, for who waits for them; to be called before any thread starts. SIGPIPE is ignored.
 sigset_t block_signals();
 BreadcrumbFolder::Place breadcrumb_place(const Config& config);

@@ -4,7 +4,9 @@
 #include <iterator>
 
 #include "api/failed_routes.h"
+#include "api/host_routes.h"
 #include "api/org_routes.h"
+#include "api/registry_routes.h"
 #include "api/target_routes.h"
 #include "console/history_page.h"
 
@@ -22,11 +24,13 @@ http::RouteFunction unless(std::function<std::string()> closed, http::RouteFunct
 
 std::vector<http::Route> all_routes(Surfaces surfaces) {
   std::vector<http::Route> routes = intent_routes(surfaces.intents);
-  for (auto surface : {form_routes(surfaces.forms), pipeline_routes(surfaces.pipelines), dead_routes(surfaces.dead),
-                       notify_routes(surfaces.notify), org_routes({surfaces.forms.pool, surfaces.forms.log}),
-                       target_routes({surfaces.forms.pool, surfaces.dead.registry, surfaces.forms.log, surfaces.dead.is_due}),
-                       failed_routes({surfaces.forms.pool, surfaces.forms.log, surfaces.dead.is_due, surfaces.dead.ids}),
-                       admin_routes(surfaces.forms.pool, std::move(surfaces.reload)), console_routes(surfaces.intents.pool)})
+  for (auto surface :
+       {form_routes(surfaces.forms), pipeline_routes(surfaces.pipelines), dead_routes(surfaces.dead),
+        notify_routes(surfaces.notify), org_routes({surfaces.forms.pool, surfaces.forms.log}),
+        target_routes({surfaces.forms.pool, surfaces.dead.registry, surfaces.forms.log, surfaces.dead.is_due}),
+        host_routes(surfaces.forms.pool, surfaces.forms.log), registry_routes(surfaces.forms.pool, surfaces.forms.log),
+        failed_routes({surfaces.forms.pool, surfaces.forms.log, surfaces.dead.is_due, surfaces.dead.ids}),
+        admin_routes(surfaces.forms.pool, std::move(surfaces.reload)), console_routes(surfaces.intents.pool)})
     std::move(surface.begin(), surface.end(), std::back_inserter(routes));
   for (auto& route : routes)
     if (route.least_role >= http::Role::admin) route.extra_time = [](const http::Request&) { return kOperatorsTime; };

@@ -28,8 +28,8 @@ class QuarantineProcess {
         process_({"quarantine.started", "quarantine.failed", "quarantine.died"}, clock, log) {}
 
   // Starts it whenever a suspect is due and nobody tries suspects. Who has tried none for a lease hangs, and tries them no
-  // longer.
-  PeriodicTask task();
+  // longer. While this host may not claim, one that runs finishes what it has, and none is started.
+  PeriodicTask task(std::function<bool()> may_claim);
   // [any thread] Plugins have changed: a process that runs finishes what it has, and the next one has the new ones.
   void renew() { is_outdated_ = true; }
 

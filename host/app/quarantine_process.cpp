@@ -8,8 +8,12 @@ constexpr Millis kEvery{500};
 
 }  // namespace
 
-PeriodicTask QuarantineProcess::task() {
-  return {"quarantine", kEvery, [this]() -> Result<void> {
+PeriodicTask QuarantineProcess::task(std::function<bool()> may_claim) {
+  return {"quarantine", kEvery, [this, may_claim = std::move(may_claim)]() -> Result<void> {
+            if (!may_claim()) {
+              process_.ask_to_end();
+              return {};
+            }
             if (is_outdated_.exchange(false)) process_.ask_to_end();
             if (process_.is_running()) return {};
             const auto wanted = store_.is_help_wanted();

@@ -34,6 +34,21 @@ constexpr CommandNotes kNotes[] = {
      "waybill keys give-up  # lists what is lost, changes nothing\n"
      "waybill keys give-up --master 5f1c09a7b3d2e846"},
     {"reload", Needs::host, "a host did not take it up, or a file cannot be used", "", "waybill reload"},
+    {"hosts list", Needs::database, kFailed, "", "waybill hosts list"},
+    {"hosts drain", Needs::database, "there is no such host, it is drained already, or it failed", "",
+     "waybill hosts drain mail-1 --reason \"new kernel\""},
+    {"hosts resume", Needs::database, "there is no such host, it is not drained, or it failed", "",
+     "waybill hosts resume mail-1"},
+    {"registry log", Needs::database, kFailed, "", "waybill registry log"},
+    {"registry show", Needs::database, "there is no such version or file, or it failed", "",
+     "waybill registry show\n"
+     "waybill registry show 3 --file targets.json"},
+    {"registry diff", Needs::database, "there is no such version, or it failed", "",
+     "waybill registry diff 3  # from version 3 to the one in force\n"
+     "waybill registry diff 3 4"},
+    {"registry rollback", Needs::database, "it was refused, or it failed", "",
+     "waybill registry rollback 3 --dry-run\n"
+     "waybill registry rollback 3"},
     {"explain", Needs::database, "there is no such submission, or it failed", "",
      "waybill explain order-4711\n"
      "waybill explain contact-1 --json\n"
@@ -121,7 +136,7 @@ constexpr CommandNotes kNotes[] = {
 };
 
 constexpr CommandHeading kHeadings[] = {
-    {"Run it", " serve check doctor migrate reload roles keys "},
+    {"Run it", " serve check doctor migrate reload hosts registry roles keys "},
     {"See and mend what is under way", " explain failed dead target failures provider pipeline archive drain "},
     {"Set it up", " org token form plugin "},
     {"This command line", " completion manual "},

@@ -47,7 +47,6 @@ inline constexpr std::chrono::hours kTokenWarning{14 * 24};
 
 // Work and hosts.
 inline constexpr std::chrono::minutes kDueWarning{2};  // a problem from alerts.stuck on
-inline constexpr Seconds kHostSilent{15};
-inline constexpr std::size_t kNamed = 10;  // of many
+inline constexpr std::size_t kNamed = 10;              // of many
 
 }  // namespace waybill::doctor_limits

@@ -16,6 +16,8 @@
 #include "cli/failed.h"
 #include "cli/failures.h"
 #include "cli/forms.h"
+#include "cli/hosts.h"
+#include "cli/registry.h"
 #include "cli/repairs.h"
 #include "cli/targets.h"
 #include "cli/tokens.h"
@@ -47,12 +49,17 @@ struct CommandLine {
   FormOptions form;
   TokenOptions token;
   TargetOptions target;
+  HostOptions host;
+  RegistryOptions registry;
   std::string org = "default", name, weight, id, since = "24h", folder = ".", language = "c++", shell;
   std::string application, reader, tenant, master;
   pid_t parent = 0;
   bool online = false;
 };
 
+// host_grammar.cpp
+void add_hosts_commands(CommandLine& line);
+void add_registry_commands(CommandLine& line);
 // failure_grammar.cpp
 void add_failed_commands(CommandLine& line);
 void add_dead_commands(CommandLine& line);

@@ -38,7 +38,7 @@ Finding judge_host(const RegisteredHost& host) {
   if (!host.lives)
     return tell(Level::warning, "has died, and no other has taken its work over yet",
                 "start a host, or see rescue.failed in the others' log (docs/operations/runbook.md)");
-  if (host.said.told_ago && *host.said.told_ago > kHostSilent)
+  if (is_silent(host.said))
     return tell(Level::problem,
                 "has said nothing for " + age_text(*host.said.told_ago) + ": it is stopped, hangs, or waits for the database",
                 "see its log and its machine; restart it (docs/operations/running.md#several-hosts)");
@@ -46,6 +46,9 @@ Finding judge_host(const RegisteredHost& host) {
   if (!report.claims_nothing.empty())
     return tell(Level::problem, "claims nothing: " + report.claims_nothing,
                 "upgrade or restart it (docs/operations/upgrading.md)");
+  if (!report.drain.empty())
+    return tell(Level::warning, "was drained " + report.drain + ", and claims nothing",
+                "when it may work again: `waybill hosts resume " + report.name + "` (docs/operations/hosts.md)");
   if (report.is_draining)
     return tell(Level::warning, "is ending: it drains", "nothing, if somebody stopped it; it ends within timeouts.drain + 25 s");
   return tell(Level::ok, "is well", "");

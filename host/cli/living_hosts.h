@@ -1,20 +1,18 @@
 // What keeps the living hosts from taking a delivery, by what each says of itself.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "store/submissions/read_store.h"
+#include "api/host_report.h"
 
 namespace waybill {
 
 struct BlockedReason {
   // done, waiting, claimed, host_dead, target_rests, target_paused, plugin_missing, switched_off, suspect, half_open, capped,
-  // rate, no_host, host_silent, draining, claims_nothing, no_able_host, due; of a form's submission also not_finalized,
-  // waiting_for_scans, running, and of its actions waiting_for_turn
+  // rate, no_host, host_silent, host_drained, draining, claims_nothing, no_able_host, due; of a form's submission also
+  // not_finalized, waiting_for_scans, running, and of its actions waiting_for_turn
   std::string code;
   std::string text;
 };
@@ -27,24 +25,7 @@ bool is_told(const Explanation& e);
 std::optional<BlockedReason> why_nobody(const Explanation& e, const std::string& action_type);
 // That the bodies in flight are the limit on each host that says so; "" if not.
 std::string why_no_room_for_bodies(const Explanation& e);
-// Which plugin each living host uses for each action type, and which others still finish what they have.
-struct PluginInUse {
-  std::string host, action_type, plugin, isolation;
-  std::vector<std::string> draining;
-};
 std::vector<PluginInUse> plugins_in_use(const std::vector<LivingHost>& hosts);
-
-// What a host says of itself, for who looks after the installation. Of an earlier version there is less.
-struct HostReport {
-  std::string version;
-  bool is_draining = false;
-  std::string claims_nothing;                                     // why; "": it claims
-  Seconds clock_ahead{0};                                         // of the database's
-  std::map<std::string, std::string> plugins;                     // by action type
-  std::map<std::string, std::string> off;                         // action type -> why
-  std::vector<std::pair<std::string, std::string>> not_isolated;  // action type, and what its plugin is not kept from
-};
-HostReport report_of(const LivingHost& host);
 
 // "" or, of a host that holds its lock and has said nothing for long: how long.
 std::string silence_of(const Explanation& e, const std::string& host_name);

@@ -178,6 +178,7 @@ struct TracingConfig {
 
 struct Config {
   std::filesystem::path file;  // "" when there was none
+  std::string host_name;       // by which operators know this host after a restart; "" for the machine's
   ListenAddress listen;
   std::filesystem::path port_file;  // where serve writes the port it got; "" for nowhere
   bool auth_none = false;

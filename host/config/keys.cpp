@@ -43,6 +43,16 @@ void read_tls_clients(const Value& value, Name, Config& config) {
 }
 void read_tls_version(const Value& value, Name, Config& config) { value.word(config.tls.min_version, {"1.2", "1.3"}); }
 
+void read_host_name(const Value& value, Name, Config& config) {
+  constexpr auto kAllowed = "a name: letters, digits, \".\", \"_\" or \"-\", 1 to 100";
+  const auto text = value.text(kAllowed);
+  if (!text) return;
+  constexpr auto kSigns = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  if (text->empty() || text->size() > 100 || text->find_first_not_of(kSigns) != std::string::npos)
+    return value.fail(std::string("must be ") + kAllowed);
+  config.host_name = *text;
+}
+
 void read_address(const Value& value, std::string& address) {
   constexpr auto kAllowed = "postgresql://user@host:port/name, or words such as host=... dbname=...";
   const auto text = value.text(kAllowed);
@@ -185,6 +195,7 @@ constexpr Key kKeys[] = {
     {"registry",                 "path",          "./registry",     path<&Config::registry>},
     {"plugins",                  "path or paths", "./plugins",      read_plugins},
     {"plugin_isolation",         "word",          "process",        read_plugin_isolation},
+    {"host_name",                "name",          "",               read_host_name},
     {"port_file",                "path",          "",               path<&Config::port_file>},
     {"breadcrumbs",              "path",          "",               path<&Config::breadcrumbs>},
     {"senders.<action type>",    "mapping",       "{}",             read_sender},

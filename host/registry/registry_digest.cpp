@@ -15,7 +15,11 @@ namespace {
 constexpr std::size_t kDigits = 16;
 constexpr int kMaxDepth = 8;  // links may lead round in circles
 
-std::vector<std::filesystem::path> all_files(const std::filesystem::path& folder) {
+void add(std::string& all, std::string_view part) { all.append(std::to_string(part.size())).append(":").append(part); }
+
+}  // namespace
+
+std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   std::vector<fs::path> files;
   std::error_code error;
@@ -33,18 +37,26 @@ std::vector<std::filesystem::path> all_files(const std::filesystem::path& folder
   return files;
 }
 
-void add(std::string& all, const std::string& part) { all.append(std::to_string(part.size())).append(":").append(part); }
+void add_to_digest(std::string& all, std::string_view name, std::string_view content) {
+  add(all, name);
+  add(all, to_hex(as_view(sha256(content))));
+}
 
-}  // namespace
+std::string finished_digest(std::string_view all) { return to_hex(as_view(sha256(all))).substr(0, kDigits); }
 
 std::string registry_digest(const std::filesystem::path& folder) {
   std::string all;
-  for (const auto& file : all_files(folder)) {
+  for (const auto& file : files_below(folder)) {
     const auto text = read_text(file);
-    add(all, file.lexically_relative(folder).generic_string());
-    add(all, text ? to_hex(as_view(sha256(*text))) : text.error());
+    const auto name = file.lexically_relative(folder).generic_string();
+    if (text) {
+      add_to_digest(all, name, *text);
+    } else {
+      add(all, name);
+      add(all, text.error());
+    }
   }
-  return to_hex(as_view(sha256(all))).substr(0, kDigits);
+  return finished_digest(all);
 }
 
 }  // namespace waybill

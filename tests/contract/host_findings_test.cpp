@@ -114,6 +114,16 @@ TEST_F(FindingContract, ALockOnFindingsHoldsUpNoRescue) {  // T4
   somebody.execute("COMMIT");
 }
 
+TEST_F(FindingContract, NobodyWaitsForTheWordOfADrainedHost) {  // T13 O5
+  ASSERT_TRUE(maintenance->tell(kWell, R"({"name":"well"})"));
+  EXPECT_FALSE(*maintenance->is_alone(kSick));
+  sql.execute("INSERT INTO host_drains (name, reason, actor) VALUES ('well', 'new kernel', 'ada')");
+  EXPECT_TRUE(*maintenance->is_alone(kSick));
+  EXPECT_FALSE(finds(kSick).of_this_host) << "it holds for all: no other host would find out";
+  sql.execute("DELETE FROM host_drains");
+  EXPECT_FALSE(*maintenance->is_alone(kSick));
+}
+
 TEST_F(FindingContract, AHostAloneGoesByItsOwnFinding) {  // T13
   sql.execute("DELETE FROM hosts WHERE host_id = 8");
   EXPECT_FALSE(finds(kSick).of_this_host);

@@ -66,6 +66,13 @@ TEST_F(CommandSchemas, OfWhatLooksAfterTheInstallation) {
   host();
   EXPECT_EQ(said({"reload"})["hosts"].at(0)["verdict"], "loaded");
   EXPECT_TRUE(said({"plugin", "list"})["hosts"].is_array());
+  const auto name = said({"hosts", "list"})["items"].at(0)["name"];
+  EXPECT_EQ(said({"hosts", "drain", name, "--reason", "x"})["othersThatClaim"], 0);
+  EXPECT_EQ(said({"hosts", "resume", name})["resumed"], true);
+  const auto version = std::to_string(said({"registry", "log"})["items"].at(0)["version"].get<int>());
+  EXPECT_FALSE(said({"registry", "show"})["files"].empty());
+  EXPECT_TRUE(said({"registry", "diff", version, version})["differences"].empty());
+  EXPECT_EQ(said({"registry", "rollback", version, "--dry-run"})["backup"], nullptr);
   said({"plugin", "switch-on", "sms"}, 1);
   EXPECT_FALSE(said({"plugin", "new", "pager"})["files"].empty());
   EXPECT_GT(said({"plugin", "check", "--list"}).size(), 50u);

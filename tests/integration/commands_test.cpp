@@ -366,6 +366,10 @@ TEST_F(Commands, NoneButMigrateAndServeMakesASchema) {
                                         "pipeline list", "pipeline show",    "drain",          "completion",
                                         "manual"};
   const std::map<std::string, Words> arguments{{"explain", {"x"}},
+                                               {"hosts drain", {"x", "--reason", "y"}},
+                                               {"hosts resume", {"x"}},
+                                               {"registry diff", {"1"}},
+                                               {"registry rollback", {"1"}},
                                                {"dead show", {"1"}},
                                                {"dead edit", {"1", "--destination", "a@x.test"}},
                                                {"dead replay", {"1"}},

@@ -56,7 +56,8 @@ WITH RECURSIVE first AS (
 SELECT micros(now()) - micros(min(due_at)) AS waited FROM first HAVING min(due_at) <= now();
 
 -- name: forget_outages
--- Deletes outages whose cooldown ended long ago, and what hosts that are gone have found and said. Answers how many outages.
+-- Deletes outages whose cooldown ended long ago, what hosts that are gone have found and said, and hosts that were not heard for a month and
+-- are not drained. Answers how many outages.
 -- `:over_for`: milliseconds since its end.
 -- takes: over_for
 -- returns: outages number
@@ -66,7 +67,10 @@ found AS (
   WHERE until < now() - :over_for::bigint * interval '1 millisecond'
      OR NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = f.host_id)),
 cut_off AS (DELETE FROM cut_off_hosts c WHERE NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = c.host_id)),
-said AS (DELETE FROM host_facts f WHERE NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = f.host_id))
+said AS (DELETE FROM host_facts f WHERE NOT EXISTS (SELECT FROM hosts h WHERE h.host_id = f.host_id)),
+known AS (
+  DELETE FROM known_hosts k
+  WHERE heard_at < now() - interval '30 days' AND NOT EXISTS (SELECT FROM host_drains d WHERE d.name = k.name))
 SELECT count(*) AS outages FROM gone;
 
 -- name: cut_off

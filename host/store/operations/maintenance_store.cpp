@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "store/intake/intent_listing.sql.h"
+#include "store/operations/hosts.sql.h"
 #include "store/operations/maintenance.sql.h"
 #include "store/operations/retention.sql.h"
 #include "store/pg/sampling.h"
@@ -107,6 +108,15 @@ class PgMaintenanceStore final : public MaintenanceStore {
   Result<void> tell(HostId host, const std::string& facts) override {
     TRY(link_.run(sql::tell_host_facts, {std::to_string(host.value), facts}));
     return {};
+  }
+
+  Result<std::optional<HostDrain>> hear(const HeardHost& host) override {
+    const auto succeeded = host.succeeded_at ? std::optional(std::to_string(host.succeeded_at->micros)) : std::nullopt;
+    auto heard = link_.run(sql::hear_host, {host.name, host.process, host.version, succeeded});
+    TRY(heard);
+    const auto row = heard->front();
+    if (!row.since()) return std::nullopt;
+    return HostDrain{*row.since(), text_or_empty(row.reason()), text_or_empty(row.actor())};
   }
 
   Result<void> make_partitions() override {

@@ -13,6 +13,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "store/intake/intent_listing.h"
+#include "store/operations/known_host.h"
 
 namespace waybill {
 
@@ -47,10 +48,13 @@ class MaintenanceStore {
   virtual Result<QueueState> queue_state() = 0;
   // What a host says of itself, a JSON object, for others to read.
   virtual Result<void> tell(HostId host, const std::string& facts) = 0;
+  // That a host is there, by the name that a restart leaves it. Returns its drain, if an operator keeps it from claiming.
+  virtual Result<std::optional<HostDrain>> hear(const HeardHost& host) = 0;
   // Creates the partitions of this month and the next two. Does not wait for locks: Error::unavailable names the blocking
   // session, and a later call creates the rest.
   virtual Result<void> make_partitions() = 0;
-  // Deletes outages whose last cooldown ended longer ago than `over_for`. Returns how many.
+  // Deletes outages whose last cooldown ended longer ago than `over_for`, and forgets hosts that were not heard for a month.
+  // Returns how many outages.
   virtual Result<std::uint64_t> forget_outages(Millis over_for) = 0;
   // Looks at up to `most` submissions behind `after` and deletes those of these kinds that are past their age, with their
   // deliveries and contents; not those that have not ended or have a dead letter. Attempts and audit stay.

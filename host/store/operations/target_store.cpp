@@ -32,12 +32,6 @@ Result<Cursor> read_cursor(const std::string& text) {
 
 std::string words_of(const TargetName& name) { return "target \"" + name.target + "\" of organisation \"" + name.org + "\""; }
 
-Result<void> check_text(const char* field, const std::string& text) {
-  if (text.empty() || text.size() > kMaxReason || !is_clean_utf8(text))
-    return fail(Error::Kind::invalid, std::string(field) + " must be a text of 1 to " + std::to_string(kMaxReason) + " bytes");
-  return {};
-}
-
 class PgTargetStore final : public TargetStore {
  public:
   explicit PgTargetStore(const DatabaseAddress& address) : address_(address) {}

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "store/operations/operator_word.h"
 #include "store/pg/pg.h"
 
 namespace waybill {
@@ -31,12 +32,6 @@ struct TargetOutage {
 struct TargetName {
   std::string org, target;
 };
-// Who acts, and through what, for the audit.
-struct Operator {
-  std::string actor, trigger;
-};
-inline constexpr std::size_t kMaxReason = 500;  // bytes
-
 struct ResumedTarget {
   std::optional<TargetPause> pause;  // that has ended
   std::optional<TargetOutage> outage;

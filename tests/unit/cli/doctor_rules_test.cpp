@@ -6,6 +6,7 @@
 #include "cli/doctor.h"
 #include "cli/doctor_limits.h"
 #include "cli/host_rules.h"
+#include "cli/living_hosts.h"
 #include "cli/machine_rules.h"
 #include "cli/server_rules.h"
 #include "cli/table_rules.h"
@@ -303,6 +304,15 @@ TEST(DoctorOfHosts, TellsDeadSilentAndMissingOnesApart) {
   EXPECT_EQ(worst_of(judge_hosts({host("a:1", "{}", true, kHostSilent)})), Level::ok);
   EXPECT_EQ(worst_of(judge_hosts({host("a:1", "{}", true, kHostSilent + Micros{1})})), Level::problem);
   EXPECT_EQ(worst_of(judge_hosts({host("a:1", "{}", true, std::nullopt)})), Level::ok) << "of a version that says nothing";
+}
+
+// O5
+TEST(DoctorOfHosts, WarnsOfOneThatIsDrainedAndSaysHowItResumes) {
+  const auto found =
+      judge_hosts({host("a:1", R"({"name": "mail-1", "drain": "at noon by ada: new kernel"})"), host("b:1", "{}")});
+  EXPECT_EQ(worst_of(found), Level::warning);
+  EXPECT_NE(found.front().message.find("by ada: new kernel"), std::string::npos) << found.front().message;
+  EXPECT_NE(found.front().remedy.find("waybill hosts resume mail-1"), std::string::npos) << found.front().remedy;
 }
 
 // O4

@@ -25,6 +25,7 @@ database:
   lock_timeout: 7s
 registry: ./forms-and-targets
 plugins: /usr/lib/waybill
+host_name: mail-1.dc_2
 port_file: ./var/port
 senders:
   webhook: { timeout_ms: 10000, verify: true, note: "10", phone: +44123,
@@ -63,6 +64,7 @@ TEST(Configuration, ReadsEveryKeyOfTheFile) {
                             {Seconds(1), Seconds(2), Seconds(3), Seconds(4), Seconds(5), Seconds(6), Seconds(7)}}));
   EXPECT_EQ(config.registry, file.folder() / "forms-and-targets");
   EXPECT_EQ(config.plugins, "/usr/lib/waybill");
+  EXPECT_EQ(config.host_name, "mail-1.dc_2");
   EXPECT_EQ(config.port_file, file.folder() / "var/port");
   EXPECT_EQ(config.limits, (Limits{.in_flight = 1,
                                    .per_target = 2,

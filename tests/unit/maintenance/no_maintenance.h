@@ -16,6 +16,7 @@ class NoMaintenance : public MaintenanceStore {
   Result<std::uint64_t> find_unregistered_claims() override { return 0; }
   Result<QueueState> queue_state() override { return QueueState{}; }
   Result<void> tell(HostId, const std::string&) override { return {}; }
+  Result<std::optional<HostDrain>> hear(const HeardHost&) override { return std::nullopt; }
   Result<void> make_partitions() override { return {}; }
   Result<std::uint64_t> forget_outages(Millis) override { return 0; }
   Result<void> cut_off(HostId, Timestamp, const std::string&) override { return {}; }

@@ -1,0 +1,46 @@
+// Notes in the database which registry this host runs by, with its files, when it comes into force.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+#include "maintenance/periodic_tasks.h"
+#include "store/forms/form_store.h"
+#include "store/operations/registry_version_store.h"
+
+namespace waybill {
+
+// Safe from any thread.
+class RegistryRecorder {
+ public:
+  // `host`: "<machine>:<pid>".
+  RegistryRecorder(const Config& config, std::unique_ptr<RegistryVersionStore> store, std::string host, Log& log)
+      : config_(config), store_(std::move(store)), host_(std::move(host)), log_(log) {}
+
+  // The registry of this digest is in force from now on, by this actor's doing. Nothing is new if it was so before.
+  void in_force(const LoadActor& actor, std::string digest);
+  // Writes what was not written yet. Files that have changed since are not this registry's, and are left out.
+  Result<void> record();
+  PeriodicTask task();
+
+ private:
+  struct Change {
+    RegistryOrigin by;
+    std::string digest;
+  };
+  bool has_news() const;
+
+  const Config& config_;
+  const std::unique_ptr<RegistryVersionStore> store_;
+  const std::string host_;
+  Log& log_;
+  mutable std::mutex mutex_;
+  std::string noted_;              // the digest of the one that was noted last; guarded by mutex_
+  std::optional<Change> change_;  // that is not written yet; guarded by mutex_
+  bool was_tried_ = false;        // and could not be written: the task tries again in its own time; guarded by mutex_
+};
+
+}  // namespace waybill

@@ -51,6 +51,7 @@ struct CommandLine {
   std::string application, reader, tenant, master;
   pid_t parent = 0;
   bool online = false;
+  bool plan = false;  // of migrate
 };
 
 // failure_grammar.cpp

@@ -1,4 +1,4 @@
-// The schema comes from nothing, once, whoever begins, and never goes back.  M12 M18
+// The schema comes from nothing, once, whoever begins, and never goes back.  M12 M18 O1
 #include "store/pg/migrations.h"
 
 #include <gtest/gtest.h>

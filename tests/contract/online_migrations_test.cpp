@@ -4,13 +4,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <future>
+#include <map>
+#include <thread>
 
 #include "contract/schema_text.h"
 #include "store/pg/migration_plan.h"
 #include "store/queue/host_liveness.h"
 #include "support/eventually.h"
 #include "support/postgres_cluster.h"
+#include "support/world.h"
 
 namespace waybill::testing {
 namespace {
@@ -248,6 +254,119 @@ TEST_F(OnlineMigrations, OfAnEmptyDatabaseArePlannedAsWell) {
   EXPECT_EQ(plan->migrations.size(), migrations().size());
   EXPECT_FALSE(plan->migrations[0].needs_pause);
   EXPECT_EQ(SqlClient(nothing.url).number("SELECT count(*) FROM pg_namespace WHERE nspname = 'waybill'"), 0);
+}
+
+// Strong locks that migrating sessions hold on tables and views, as often as can be looked.
+class LockWatch {
+ public:
+  explicit LockWatch(const std::string& url) : thread_([this, url](std::stop_token stop) { look(url, stop); }) {}
+
+  // Ends it. The longest time that one transaction was seen to hold one, with what it ran.
+  std::pair<std::chrono::milliseconds, std::string> longest() {
+    thread_ = {};
+    return longest_;
+  }
+  bool saw_one_in_the_way_of_rows() const { return in_the_way_; }
+  int looks() const { return looks_; }
+
+ private:
+  void look(const std::string& url, const std::stop_token& stop) {
+    using Clock = std::chrono::steady_clock;
+    SqlClient sql(url);
+    std::map<std::string, Clock::time_point> since;
+    for (; !stop.stop_requested(); ++looks_) {
+      std::map<std::string, Clock::time_point> held;
+      for (const auto& row : sql.rows(kHeld)) {
+        const auto key = *row[0];
+        const auto begun = since.contains(key) ? since[key] : Clock::now();
+        held[key] = begun;
+        const auto length = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begun);
+        if (length >= longest_.first) longest_ = {length, key + ": " + *row[1]};
+        in_the_way_ = in_the_way_ || row[1]->starts_with("CREATE INDEX") || row[1]->starts_with("WITH batch");
+      }
+      since = std::move(held);
+    }
+  }
+
+  static constexpr auto kHeld =
+      "SELECT l.virtualtransaction || ' ' || l.mode || ' ' || l.relation::regclass, a.query FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
+      " JOIN pg_class c ON c.oid = l.relation WHERE l.granted AND a.application_name LIKE 'waybill%migrate' AND c.relkind IN ('r', 'p', 'v')"
+      " AND c.relnamespace = 'waybill'::regnamespace"
+      " AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
+
+  std::pair<std::chrono::milliseconds, std::string> longest_{0, "none was seen"};
+  bool in_the_way_ = false;
+  int looks_ = 0;
+  std::jthread thread_;  // last: it uses all above
+};
+
+// Somebody who writes to the large tables and reads the view, a row at a time, and the longest that one of them took.
+class Writer {
+ public:
+  // Each has ids of its own, from `first` downwards.
+  Writer(const std::string& url, int first) : first_(first), thread_([this, url](std::stop_token stop) { write(url, stop); }) {}
+  std::chrono::milliseconds longest() {
+    thread_ = {};
+    return longest_;
+  }
+  int rows() const { return rows_; }
+
+ private:
+  void write(const std::string& url, const std::stop_token& stop) {
+    SqlClient sql(url);
+    sql.execute("SET search_path TO waybill");
+    while (!stop.stop_requested()) {
+      const auto begun = std::chrono::steady_clock::now();
+      const auto id = std::to_string(first_ - rows_);
+      sql.execute("BEGIN; INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)"
+                  " VALUES (0, " + id + ", 1, 'intent', 'w" + id + "', 'intent', 'sms', 'as_delivery', '', now());"
+                  " INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at)"
+                  " VALUES (0, " + id + ", 1, " + id + ", 1, 'sms', 1, 'rejected', now());"
+                  " SELECT state FROM submission_states WHERE shard = 0 AND id = " + id + "; COMMIT");
+      longest_ = std::max(longest_, std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun));
+      ++rows_;
+    }
+  }
+
+  int first_;
+  std::chrono::milliseconds longest_{0};
+  std::atomic<int> rows_{0};
+  std::jthread thread_;  // last: it uses all above
+};
+
+// In a round over everything: ten million rows, and nobody is held up for longer than a tenth of a second.
+TEST_F(OnlineMigrations, HoldNoStrongLockWhileTheyWalkRows) {
+  Copy copy;
+  const auto rows = std::to_string(all_rounds() ? 10'000'000 : 100'000);
+  copy.sql.execute("INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)"
+                   " SELECT 0, n, 1, 'intent', n::text, 'intent', 'sms', 'as_delivery', '', now() FROM generate_series(1, " + rows + ") n");
+  copy.sql.execute("INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at)"
+                   " SELECT 0, n, 1, n, 1, 'sms', 1, CASE WHEN n % 50 = 0 THEN 'rejected' ELSE 'accepted' END::delivery_status, now()"
+                   " FROM generate_series(1, " + rows + ") n");
+  copy.sql.execute("ANALYZE submissions, deliveries");
+  const auto plan = plan_migrations(copy.address);
+  ASSERT_TRUE(plan) << plan.error().what;
+  std::int64_t planned = 0;
+  for (const auto& migration : plan->migrations)
+    for (const auto& step : migration.steps) planned += step.length.count();
+  LockWatch locks(copy.url);
+  std::array<Writer, 2> writers{Writer(copy.url, -1), Writer(copy.url, -1'000'000'000)};
+  ASSERT_TRUE(eventually([&] { return writers[0].rows() > 10; }));
+  const auto begun = std::chrono::steady_clock::now();
+  const auto done = migrate(copy.address);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+  ASSERT_TRUE(done) << done.error().what;
+  const auto [longest, what] = locks.longest();
+  const auto waited = std::max(writers[0].longest(), writers[1].longest());
+  std::printf("%s rows: %.1f s (planned: %lld s); the longest strong lock %lld ms (%s), the longest transaction of a writer %lld ms\n",
+              rows.c_str(), took.count(), static_cast<long long>(planned), static_cast<long long>(longest.count()), what.c_str(),
+              static_cast<long long>(waited.count()));
+  EXPECT_GT(locks.looks(), 10);
+  EXPECT_FALSE(locks.saw_one_in_the_way_of_rows()) << what;
+  EXPECT_EQ(copy.sql.text("SELECT indisvalid FROM pg_index WHERE indexrelid = 'deliveries_failed'::regclass"), "t");
+  if (all_rounds()) {
+    EXPECT_LE(longest, std::chrono::milliseconds(100)) << what;
+  }
 }
 
 }  // namespace

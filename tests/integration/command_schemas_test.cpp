@@ -52,6 +52,7 @@ class CommandSchemas : public World {
   }
 };
 
+// O6: also of the plan
 TEST_F(CommandSchemas, OfWhatLooksAfterTheInstallation) {
   use_empty_database();
   write_files();

@@ -12,7 +12,7 @@ namespace waybill {
 
 struct Migration {
   int version;
-  std::string_view name;  // "0001_spine"
+  std::string_view name;  // "0055_first"
   std::string_view sql;
   int runs_beside;  // the oldest version that may run during and after it; equal to `version`: no older one
 };

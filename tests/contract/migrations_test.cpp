@@ -44,7 +44,8 @@ TEST_F(Migrating, ADatabaseOfBeforeOneGoesOnBehindTheFirstSchema) {  // O1
   sql.execute(
       "INSERT INTO waybill.schema_migrations (version, name, runs_beside)"
       " SELECT n, to_char(n, 'FM0000') || '_before', CASE WHEN n > 13 THEN least(n, 27) END FROM generate_series(1, 54) n;"
-      " UPDATE waybill.schema_migrations SET name = '0055_kept_defaults' WHERE version = 55; DROP TABLE waybill.migration_progress");
+      " UPDATE waybill.schema_migrations SET name = '0055_kept_defaults' WHERE version = 55; DROP TABLE "
+      "waybill.migration_progress");
   const auto applied = migrate(address);
   ASSERT_TRUE(applied) << applied.error().what;
   EXPECT_EQ(applied->size(), migrations().size() - 1);

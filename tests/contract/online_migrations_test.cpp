@@ -55,7 +55,8 @@ class OnlineMigrations : public ::testing::Test {
       const auto applied = migrate({made, "waybill"}, {}, {migrations().front()});
       if (!applied) throw std::runtime_error(applied.error().what);
       SqlClient(made).execute(
-          "SET search_path TO waybill; DROP TABLE migration_progress; CREATE TABLE counted AS SELECT n FROM generate_series(0, 9) n;"
+          "SET search_path TO waybill; DROP TABLE migration_progress; CREATE TABLE counted AS SELECT n FROM generate_series(0, "
+          "9) n;"
           " CREATE TABLE steps_seen (what text NOT NULL); INSERT INTO access_rules VALUES ('counted', 'SELECT', 'SELECT'),"
           " ('steps_seen', 'SELECT', 'SELECT')");
       return made;
@@ -71,9 +72,11 @@ class OnlineMigrations : public ::testing::Test {
 
   // Everything that the migrations leave, in a text.
   static std::string outcome(Copy& copy) {
-    return schema_text(copy.sql) + copy.sql.text("SELECT string_agg(n || ' ' || coalesce(square, -1), ', ' ORDER BY n) FROM counted") +
+    return schema_text(copy.sql) +
+           copy.sql.text("SELECT string_agg(n || ' ' || coalesce(square, -1), ', ' ORDER BY n) FROM counted") +
            copy.sql.text("SELECT string_agg(what, ', ' ORDER BY what) FROM steps_seen") +
-           copy.sql.text("SELECT string_agg(version || ' ' || name || ' ' || runs_beside, ', ' ORDER BY version) FROM schema_migrations") +
+           copy.sql.text(
+               "SELECT string_agg(version || ' ' || name || ' ' || runs_beside, ', ' ORDER BY version) FROM schema_migrations") +
            copy.sql.text("SELECT count(*) FROM pg_index WHERE NOT indisvalid") +
            copy.sql.text("SELECT count(*) FROM migration_progress");
   }
@@ -124,15 +127,15 @@ TEST_F(OnlineMigrations, AfterAKillAtEveryStepInTurnComeToTheirEnd) {
 TEST_F(OnlineMigrations, GoOnWithTheBatchAfterTheLastThatWasWritten) {
   Copy copy;
   copy.sql.execute(
-      "CREATE FUNCTION stop_at_six() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.n = 6 THEN RAISE 'six'; END IF; RETURN NEW; END $$;"
+      "CREATE FUNCTION stop_at_six() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.n = 6 THEN RAISE 'six'; END IF; RETURN "
+      "NEW; END $$;"
       " CREATE TRIGGER stops BEFORE UPDATE ON counted FOR EACH ROW EXECUTE FUNCTION stop_at_six()");
   const auto stopped = migrate(copy.address, {}, all());
   ASSERT_FALSE(stopped);
   EXPECT_NE(stopped.error().what.find("migration 9000_squares: "), std::string::npos) << stopped.error().what;
   EXPECT_EQ(copy.sql.text("SELECT cursor FROM migration_progress WHERE version = 9000"), "5");
   EXPECT_EQ(copy.sql.number("SELECT count(square) FROM counted"), 6) << "what was committed stays";
-  copy.sql.execute("UPDATE counted SET square = -1 WHERE n < 6; DROP TRIGGER stops ON counted; DROP FUNCTION stop_at_six()");
-  copy.sql.execute("ALTER TABLE counted ALTER square SET DEFAULT NULL; UPDATE counted SET square = -n - 1 WHERE n < 6");
+  copy.sql.execute("DROP TRIGGER stops ON counted; DROP FUNCTION stop_at_six(); UPDATE counted SET square = -n - 1 WHERE n < 6");
   ASSERT_TRUE(migrate(copy.address, {}, all()));
   EXPECT_EQ(copy.sql.number("SELECT count(*) FROM counted WHERE square < 0"), 6) << "the first batches are not done again";
 }
@@ -143,7 +146,8 @@ TEST_F(OnlineMigrations, MakeAnIndexUnderALockThatNobodyWaitsFor) {
   SqlClient writer(copy.url), other(copy.url);
   for (auto* session : {&writer, &other}) session->execute("SET search_path TO waybill; SET lock_timeout = '5s'");
   const auto insert = [](int id) {
-    return "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at) VALUES (0, " +
+    return "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at) "
+           "VALUES (0, " +
            std::to_string(id) + ", 1, " + std::to_string(id) + ", 1, 'sms', 1, 'rejected', now())";
   };
   writer.execute("SET application_name TO 'a slow writer'; BEGIN; " + insert(1024));
@@ -176,12 +180,14 @@ TEST_F(OnlineMigrations, MakeAnIndexUnderALockThatNobodyWaitsFor) {
 TEST_F(OnlineMigrations, MakeAnIndexAnewThatWasLeftHalfDone) {
   Copy copy;
   SqlClient writer(copy.url);
-  writer.execute("SET search_path TO waybill; BEGIN; INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type,"
-                 " route_id, status, ended_at) VALUES (0, 1024, 1, 1024, 1, 'sms', 1, 'rejected', now())");
+  writer.execute(
+      "SET search_path TO waybill; BEGIN; INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type,"
+      " route_id, status, ended_at) VALUES (0, 1024, 1, 1024, 1, 'sms', 1, 'rejected', now())");
   auto cut_off = std::async(std::launch::async, [&] { return migrate(copy.address, {}, all()); });
   const AtEnd commit([&] { writer.execute("COMMIT"); });
-  const std::string ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%'"
-                            " AND wait_event = 'virtualxid' AND datname = current_database()";
+  const std::string ended =
+      "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%'"
+      " AND wait_event = 'virtualxid' AND datname = current_database()";
   ASSERT_TRUE(eventually([&] { return copy.sql.number(ended) > 0; }));
   const auto failed = cut_off.get();
   ASSERT_FALSE(failed);
@@ -195,8 +201,9 @@ TEST_F(OnlineMigrations, MakeAnIndexAnewThatWasLeftHalfDone) {
 
 TEST_F(OnlineMigrations, ArePlannedStepByStepAndNothingIsChanged) {
   Copy copy;
-  copy.sql.execute("INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at)"
-                   " SELECT 0, n * 1024, 1, n * 1024, 1, 'sms', 1, 'accepted', now() FROM generate_series(1, 5000) n; ANALYZE deliveries");
+  copy.sql.execute(
+      "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at)"
+      " SELECT 0, n * 1024, 1, n * 1024, 1, 'sms', 1, 'accepted', now() FROM generate_series(1, 5000) n; ANALYZE deliveries");
   const auto before = schema_text(copy.sql);
   const auto plan = plan_migrations(copy.address, all());
   ASSERT_TRUE(plan) << plan.error().what;
@@ -289,8 +296,10 @@ class LockWatch {
   }
 
   static constexpr auto kHeld =
-      "SELECT l.virtualtransaction || ' ' || l.mode || ' ' || l.relation::regclass, a.query FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
-      " JOIN pg_class c ON c.oid = l.relation WHERE l.granted AND a.application_name LIKE 'waybill%migrate' AND c.relkind IN ('r', 'p', 'v')"
+      "SELECT l.virtualtransaction || ' ' || l.mode || ' ' || l.relation::regclass, a.query FROM pg_locks l JOIN "
+      "pg_stat_activity a USING (pid)"
+      " JOIN pg_class c ON c.oid = l.relation WHERE l.granted AND a.application_name LIKE 'waybill%migrate' AND c.relkind IN "
+      "('r', 'p', 'v')"
       " AND c.relnamespace = 'waybill'::regnamespace"
       " AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
 
@@ -318,12 +327,20 @@ class Writer {
     while (!stop.stop_requested()) {
       const auto begun = std::chrono::steady_clock::now();
       const auto id = std::to_string(first_ - rows_);
-      sql.execute("BEGIN; INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)"
-                  " VALUES (0, " + id + ", 1, 'intent', 'w" + id + "', 'intent', 'sms', 'as_delivery', '', now());"
-                  " INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at)"
-                  " VALUES (0, " + id + ", 1, " + id + ", 1, 'sms', 1, 'rejected', now());"
-                  " SELECT state FROM submission_states WHERE shard = 0 AND id = " + id + "; COMMIT");
-      longest_ = std::max(longest_, std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun));
+      sql.execute(
+          "BEGIN; INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, "
+          "created_at)"
+          " VALUES (0, " +
+          id + ", 1, 'intent', 'w" + id +
+          "', 'intent', 'sms', 'as_delivery', '', now());"
+          " INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at)"
+          " VALUES (0, " +
+          id + ", 1, " + id +
+          ", 1, 'sms', 1, 'rejected', now());"
+          " SELECT state FROM submission_states WHERE shard = 0 AND id = " +
+          id + "; COMMIT");
+      longest_ =
+          std::max(longest_, std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun));
       ++rows_;
     }
   }
@@ -338,11 +355,15 @@ class Writer {
 TEST_F(OnlineMigrations, HoldNoStrongLockWhileTheyWalkRows) {
   Copy copy;
   const auto rows = std::to_string(all_rounds() ? 10'000'000 : 100'000);
-  copy.sql.execute("INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)"
-                   " SELECT 0, n, 1, 'intent', n::text, 'intent', 'sms', 'as_delivery', '', now() FROM generate_series(1, " + rows + ") n");
-  copy.sql.execute("INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at)"
-                   " SELECT 0, n, 1, n, 1, 'sms', 1, CASE WHEN n % 50 = 0 THEN 'rejected' ELSE 'accepted' END::delivery_status, now()"
-                   " FROM generate_series(1, " + rows + ") n");
+  copy.sql.execute(
+      "INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at)"
+      " SELECT 0, n, 1, 'intent', n::text, 'intent', 'sms', 'as_delivery', '', now() FROM generate_series(1, " +
+      rows + ") n");
+  copy.sql.execute(
+      "INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, ended_at)"
+      " SELECT 0, n, 1, n, 1, 'sms', 1, CASE WHEN n % 50 = 0 THEN 'rejected' ELSE 'accepted' END::delivery_status, now()"
+      " FROM generate_series(1, " +
+      rows + ") n");
   copy.sql.execute("ANALYZE submissions, deliveries");
   const auto plan = plan_migrations(copy.address);
   ASSERT_TRUE(plan) << plan.error().what;
@@ -358,9 +379,10 @@ TEST_F(OnlineMigrations, HoldNoStrongLockWhileTheyWalkRows) {
   ASSERT_TRUE(done) << done.error().what;
   const auto [longest, what] = locks.longest();
   const auto waited = std::max(writers[0].longest(), writers[1].longest());
-  std::printf("%s rows: %.1f s (planned: %lld s); the longest strong lock %lld ms (%s), the longest transaction of a writer %lld ms\n",
-              rows.c_str(), took.count(), static_cast<long long>(planned), static_cast<long long>(longest.count()), what.c_str(),
-              static_cast<long long>(waited.count()));
+  std::printf(
+      "%s rows: %.1f s (planned: %lld s); the longest strong lock %lld ms (%s), the longest transaction of a writer %lld ms\n",
+      rows.c_str(), took.count(), static_cast<long long>(planned), static_cast<long long>(longest.count()), what.c_str(),
+      static_cast<long long>(waited.count()));
   EXPECT_GT(locks.looks(), 10);
   EXPECT_FALSE(locks.saw_one_in_the_way_of_rows()) << what;
   EXPECT_EQ(copy.sql.text("SELECT indisvalid FROM pg_index WHERE indexrelid = 'deliveries_failed'::regclass"), "t");

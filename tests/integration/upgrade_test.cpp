@@ -146,13 +146,16 @@ TEST_F(Upgrade, APlanTellsStepsLocksAndTheHostsThatStandInTheWay) {
 // O1: what is older than the first schema goes by way of the last version before 1.0
 TEST_F(Upgrade, ADatabaseOfBeforeTheFirstSchemaIsRefusedWithTheStepThatLeadsThere) {
   sql().execute(
-      "DELETE FROM waybill.schema_migrations; INSERT INTO waybill.schema_migrations (version, name) VALUES (54, '0054_target_outages')");
-  for (const auto& command : std::vector<std::vector<std::string>>{{"migrate"}, {"migrate", "--plan"}, {"serve"}, {"dead", "list"}}) {
+      "DELETE FROM waybill.schema_migrations; INSERT INTO waybill.schema_migrations (version, name) VALUES (54, "
+      "'0054_target_outages')");
+  for (const auto& command :
+       std::vector<std::vector<std::string>>{{"migrate"}, {"migrate", "--plan"}, {"serve"}, {"dead", "list"}}) {
     const auto refused = installation().command(command);
     EXPECT_EQ(refused.exit_code, 1) << command[0];
-    EXPECT_NE(refused.err.find("is at version 54, and this program leads on from version 55: run `waybill migrate` of the last version "
-                               "before 1.0 first (docs/operations/upgrading.md"),
-              std::string::npos)
+    EXPECT_NE(
+        refused.err.find("is at version 54, and this program leads on from version 55: run `waybill migrate` of the last version "
+                         "before 1.0 first (docs/operations/upgrading.md"),
+        std::string::npos)
         << command[0] << ": " << refused.err;
   }
   EXPECT_EQ(count("schema_migrations"), 1);

@@ -13,7 +13,7 @@ namespace waybill {
 namespace {
 
 constexpr auto kPause = std::chrono::seconds(1);
-constexpr auto kLook = std::chrono::milliseconds(10);        // while a lock is waited for
+constexpr auto kLook = std::chrono::milliseconds(10);         // while a lock is waited for
 constexpr auto kLookBeside = std::chrono::milliseconds(500);  // while nobody is held up; a look costs the server's lock table
 constexpr auto kTellEvery = std::chrono::seconds(5);
 constexpr const char* kBegin = "BEGIN; SET LOCAL lock_timeout = '50ms'; SET LOCAL statement_timeout = 0";

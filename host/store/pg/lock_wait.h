@@ -17,8 +17,8 @@ using ReportWait = std::function<void(const std::string&)>;
 Result<void> with_short_locks(Connection& connection, const DatabaseAddress& address, const std::function<Result<void>()>& work,
                               const ReportWait& report);
 
-// Runs one statement that takes no lock on which others' work waits, such as CREATE INDEX CONCURRENTLY, in no transaction. It waits
-// for as long as it takes; `report` is called by another thread.
+// Runs one statement that takes no lock on which others' work waits, such as CREATE INDEX CONCURRENTLY, in no transaction. It
+// waits for as long as it takes; `report` is called by another thread.
 Result<void> without_transaction(Connection& connection, const DatabaseAddress& address, const std::string& sql,
                                  const ReportWait& report);
 

@@ -137,7 +137,11 @@ class Splitter {
       return;
     }
     // Of several statements no one form tells what they lock.
-    steps_.back() = {.kind = MigrationStep::Kind::transaction, .sql = steps_.back().sql + ";\n" + statement_, .table = {}, .lock = {}, .index = {}};
+    steps_.back() = {.kind = MigrationStep::Kind::transaction,
+                     .sql = steps_.back().sql + ";\n" + statement_,
+                     .table = {},
+                     .lock = {},
+                     .index = {}};
   }
 
   std::vector<MigrationStep> steps_;

@@ -179,8 +179,8 @@ class Migrator {
   }
   // Roles that were set up get their rights on new tables with it.
   Result<void> note_done(const Migration& migration) {
-    TRY(connection_.run(sql::note_migration, {std::to_string(migration.version), std::string(migration.name),
-                                              std::to_string(migration.runs_beside)}));
+    TRY(connection_.run(sql::note_migration,
+                        {std::to_string(migration.version), std::string(migration.name), std::to_string(migration.runs_beside)}));
     return done(connection_.script("SELECT apply_access()"));
   }
 

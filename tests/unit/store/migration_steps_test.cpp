@@ -23,9 +23,11 @@ MigrationStep only_step(std::string_view sql) {
 }
 
 TEST(MigrationSteps, EndAtSemicolonsOutsideOfQuotesAndComments) {
-  EXPECT_EQ(texts_of("-- Runs beside: 27; 28\n\nSELECT 1;\n/* a; b */ SELECT ';', \"a;b\", 'it''s;'; -- c;\nDO $$ BEGIN x; END $$;\n"
-                     "DO $one$ SELECT $$;$$; $one$\n"),
-            (std::vector<std::string>{"SELECT 1", "SELECT ';', \"a;b\", 'it''s;'", "DO $$ BEGIN x; END $$", "DO $one$ SELECT $$;$$; $one$"}));
+  EXPECT_EQ(
+      texts_of("-- Runs beside: 27; 28\n\nSELECT 1;\n/* a; b */ SELECT ';', \"a;b\", 'it''s;'; -- c;\nDO $$ BEGIN x; END $$;\n"
+               "DO $one$ SELECT $$;$$; $one$\n"),
+      (std::vector<std::string>{"SELECT 1", "SELECT ';', \"a;b\", 'it''s;'", "DO $$ BEGIN x; END $$",
+                                "DO $one$ SELECT $$;$$; $one$"}));
   EXPECT_EQ(texts_of("SELECT 1 -- not;\n + 1"), std::vector<std::string>{"SELECT 1 -- not;\n + 1"});
   EXPECT_TRUE(steps_of("-- nothing\n;;\n").empty());
 }
@@ -57,7 +59,8 @@ TEST(MigrationSteps, SayTheirLocks) {
   };
   EXPECT_EQ(lock("ALTER TABLE IF EXISTS ONLY ready ADD COLUMN b text"), "ACCESS EXCLUSIVE ready");
   EXPECT_EQ(lock("CREATE OR REPLACE VIEW states WITH (security_invoker = true) AS SELECT 1"), "ACCESS EXCLUSIVE states");
-  EXPECT_EQ(lock("CREATE TRIGGER one BEFORE INSERT ON hosts FOR EACH ROW EXECUTE FUNCTION refuse('a')"), "SHARE ROW EXCLUSIVE hosts");
+  EXPECT_EQ(lock("CREATE TRIGGER one BEFORE INSERT ON hosts FOR EACH ROW EXECUTE FUNCTION refuse('a')"),
+            "SHARE ROW EXCLUSIVE hosts");
   EXPECT_EQ(lock("CREATE UNIQUE INDEX one ON ready (id)"), "SHARE ready");
   EXPECT_EQ(lock("UPDATE access_rules SET tenant = 'x'"), "ROW EXCLUSIVE access_rules");
   EXPECT_EQ(lock("CREATE TABLE later (n integer)"), " ");
@@ -65,7 +68,8 @@ TEST(MigrationSteps, SayTheirLocks) {
 }
 
 TEST(MigrationSteps, BelowTheWordAreRepeatedInBatches) {
-  const auto steps = steps_of("SELECT 1;\n-- Batches of a thousand.\nUPDATE a SET b = 1 WHERE id > :cursor;\nUPDATE c SET d = 1;");
+  const auto steps =
+      steps_of("SELECT 1;\n-- Batches of a thousand.\nUPDATE a SET b = 1 WHERE id > :cursor;\nUPDATE c SET d = 1;");
   ASSERT_EQ(steps.size(), 3u);
   EXPECT_EQ(steps[1].kind, Kind::batches);
   EXPECT_EQ(steps[2].kind, Kind::transaction);

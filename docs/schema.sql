@@ -558,6 +558,13 @@ CREATE TABLE listing (
   CONSTRAINT listing_only_row_check CHECK (only_row)
 );
 
+CREATE TABLE migration_progress (
+  version integer NOT NULL,
+  steps_done integer NOT NULL,
+  cursor text NOT NULL,
+  CONSTRAINT migration_progress_pkey PRIMARY KEY (version)
+);
+
 CREATE TABLE notification_events (
   shard smallint NOT NULL,
   delivery_id bigint NOT NULL,

@@ -1,15 +1,14 @@
 -- Runs beside: 27
 --
--- Functions: fcdfc6593de75955f882e7b6606889c1c7ce4e8bd9db19b0700ca0d6cc00a2c5
+-- Functions: 6c6812e34a27d9a0b6c37051e61a024260790e7835e42cb6e384e353f78fb453
 --
 -- What failed for good is found by time, whatever kind it is, and an intent that was exhausted or rejected can be sent again: it becomes a dead
 -- letter then, which is replayed. For its client it is what its newest replay ended as; before, that held after `worker_lost` only. A host of
 -- an earlier version writes nothing else than before.
 --
--- Locks: `deliveries` against writing, while one index is made of the failed ones: some seconds for ten million rows. Whoever cannot wait for
--- that makes it before, beside the running hosts: docs/operations/upgrading.md.
+-- Locks: the view `submission_states`, for a moment. The index of `deliveries` is made beside readers and writers.
 
-CREATE INDEX IF NOT EXISTS deliveries_failed ON deliveries (org_id, ended_at DESC, id DESC) WHERE status IN ('rejected', 'exhausted');
+CREATE INDEX CONCURRENTLY IF NOT EXISTS deliveries_failed ON deliveries (org_id, ended_at DESC, id DESC) WHERE status IN ('rejected', 'exhausted');
 
 CREATE OR REPLACE VIEW submission_states WITH (security_invoker = true) AS
   SELECT s.shard, s.id, s.org_id, s.kind, s.client_ref, s.pipeline, s.target,

@@ -108,6 +108,7 @@ if(WAYBILL_SYSTEM_PYTHON AND NOT WAYBILL_SANITIZE AND NOT WAYBILL_COVERAGE)
     set_tests_properties(service.${name} PROPERTIES LABELS integration TIMEOUT 1800 COST 60
       ENVIRONMENT WAYBILL_BUILD_FOLDER=${CMAKE_BINARY_DIR})
   endforeach()
+  set_tests_properties(service.upgrade PROPERTIES TIMEOUT 3600)  # with WAYBILL_TEST_ALL it builds the version before
 endif()
 
 file(GLOB docs_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/docs/*_test.cpp)

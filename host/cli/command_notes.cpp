@@ -23,7 +23,8 @@ constexpr CommandNotes kNotes[] = {
      "waybill doctor --verbose --json  # also what is fine\n"
      "waybill doctor --watch 60  # what changes, as it changes",
      "no problem and no warning, but something could not be asked"},
-    {"migrate", Needs::database, kFailed, "",
+    {"migrate", Needs::database, kFailed, "with --plan: hosts stand in the way, which it names",
+     "waybill migrate --plan  # what it would do\n"
      "waybill migrate\n"
      "waybill migrate --config /etc/waybill/waybill.yaml"},
     {"roles", Needs::database, kFailed, "",

@@ -18,35 +18,6 @@
 #include "store/pg_stores.h"
 
 namespace waybill {
-int migrate_database(const GlobalOptions& options) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto database = open_database(*config, log, NoDatabasePolicy::make);
-  if (!database) return failed(database.error().what);
-  if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
-  ProgressLine progress("migration");
-  const auto applied = migrate(
-      database->owner,
-      [&](const std::string& who) {
-        progress.clear();
-        report_wait(who);
-      },
-      migrations(), embedded_functions(),
-      [&](const std::string& name, std::size_t nth, std::size_t total) {
-        progress.show("migration " + std::to_string(nth) + " of " + std::to_string(total) + ": " + name);
-      });
-  progress.clear();
-  if (!applied) return failed(applied.error().what);
-  if (options.json) {
-    print_json({{"applied", *applied}});
-    return 0;
-  }
-  for (const auto& name : *applied) print_line("applied " + name);
-  if (applied->empty()) print_line("nothing to do: the schema is up to date");
-  return 0;
-}
-
 namespace {
 
 // Of the hosts that run, with why that is not known.

@@ -9,8 +9,8 @@
 namespace waybill {
 
 int serve(const GlobalOptions& options);
-int check(const GlobalOptions& options, bool online);  // online: see online_check.h
-int migrate_database(const GlobalOptions& options);
+int check(const GlobalOptions& options, bool online);                // online: see online_check.h
+int migrate_database(const GlobalOptions& options, bool only_plan);  // only_plan: tells what it would do
 // "": the name that was set up before, else the standard one.
 int give_roles(const GlobalOptions& options, const std::string& application, const std::string& reader,
                const std::string& tenant);

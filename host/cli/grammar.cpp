@@ -24,8 +24,9 @@ void add_host_commands(CommandLine& line) {
           [&] { return check(line.options, line.online); }, true)
       ->add_flag("--online", line.online, "Also ask the database, relays and destinations, without sending anything");
   line.command(
-      &line.app, "migrate", "Bring the database's schema up to this program's version",
-      [&] { return migrate_database(line.options); }, true);
+          &line.app, "migrate", "Bring the database's schema up to this program's version",
+          [&] { return migrate_database(line.options, line.plan); }, true)
+      ->add_flag("--plan", line.plan, "Only tell what it would do: steps, locks, how long, and which hosts stand in the way");
 }
 
 void add_doctor_command(CommandLine& line) {

@@ -55,6 +55,7 @@ struct CommandLine {
   std::string application, reader, tenant, master;
   pid_t parent = 0;
   bool online = false;
+  bool plan = false;  // of migrate
 };
 
 // host_grammar.cpp

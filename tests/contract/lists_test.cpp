@@ -1,9 +1,6 @@
 // Pages of intents and of submissions: complete, in order, of one organisation, and read by an index however long the history is.
 // D5
-#include <sstream>
 
-#include "docs/snippets.h"
-#include "docs/source_tree.h"
 #include "store/intake/intent_listing.h"
 #include "store/pg/tenant_link.h"
 #include "store/submissions/submission_list.h"
@@ -241,24 +238,6 @@ TEST_F(Lists, CostAnIntentNoIndexEntry) {
   EXPECT_EQ(sql.number("SELECT count(*) FROM pg_index WHERE indrelid = 'submissions'::regclass AND indpred IS NOT NULL"
                        " AND pg_get_expr(indpred, indrelid) LIKE '%intent%'"),
             0);
-}
-
-// D5: whoever makes the indexes before migrations 25 and 58 makes those that they would
-TEST(TheUpgradingPage, HasTheIndexesOfTheMigrations) {
-  const auto migration = text_of(source_folder() / "schema/0025_lists_and_attempts.sql") +
-                         text_of(source_folder() / "schema/0058_failed_deliveries.sql");
-  std::size_t made = 0;
-  for (const auto& snippet : snippets_of(source_folder() / "docs/operations/upgrading.md")) {
-    std::istringstream lines(snippet.text);
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with("CREATE INDEX CONCURRENTLY ")) continue;
-      ++made;
-      line.replace(0, 26, "CREATE INDEX IF NOT EXISTS ");
-      line.erase(line.find("waybill."), 8);
-      EXPECT_NE(migration.find(line), std::string::npos) << line;
-    }
-  }
-  EXPECT_EQ(made, 5u);
 }
 
 }  // namespace

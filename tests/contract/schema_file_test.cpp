@@ -1,18 +1,12 @@
 // docs/schema.sql is the schema that the migrations make.
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 
+#include "contract/schema_text.h"
 #include "contract/store_world.h"
 
 namespace waybill::testing {
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  EXPECT_TRUE(in.is_open()) << path;
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 constexpr auto kHead =
     "-- The schema as it is now, to be read: `./dev schema` makes this file from the catalogue. The reasons stand in "
@@ -21,28 +15,16 @@ constexpr auto kHead =
     "from the rows of\n"
     "-- access_rules by apply_access().\n";
 
-// What belongs to one table stands together, with a blank line before it.
-std::string schema_text(SqlClient& sql) {
-  std::string text = kHead, last;
-  for (const auto& row : sql.rows(text_of(std::string(WAYBILL_SOURCE_FOLDER) + "/tests/contract/schema_text.sql"))) {
-    const std::string set = row.at(0).value() + row.at(1).value_or("");
-    if (set != last || !row.at(1)) text += '\n';
-    last = set;
-    text += row.at(2).value() + '\n';
-  }
-  return text;
-}
-
 class SchemaFile : public StoreWorld {
  protected:
   const std::string path = std::string(WAYBILL_SOURCE_FOLDER) + "/docs/schema.sql";
 };
 
 TEST_F(SchemaFile, IsWhatTheMigrationsMake) {
-  const auto text = schema_text(sql);
+  const auto text = kHead + schema_text(sql);
   ASSERT_NE(text.find("CREATE TABLE ready ("), std::string::npos) << text;
   if (std::getenv("WAYBILL_WRITE_SCHEMA")) std::ofstream(path, std::ios::binary) << text;  // ./dev schema
-  EXPECT_EQ(text_of(path), text) << "run ./dev schema and commit docs/schema.sql with the migration";
+  EXPECT_EQ(text_of_file(path), text) << "run ./dev schema and commit docs/schema.sql with the migration";
 }
 
 TEST_F(SchemaFile, IsTheSameInAnyMonth) {

@@ -210,35 +210,5 @@ TEST_F(Tokens, NeitherWaitsForTheOthersLocks) {
   person.execute("COMMIT");
 }
 
-// S8: owners of `default` were operators until now, and those who have such a token stay so
-TEST(TokensMigration, FormerOwnersOfDefaultAreOperators) {
-  const auto url = cluster().create_database();
-  SqlClient sql(url);
-  sql.execute(
-      "CREATE SCHEMA waybill; SET search_path TO waybill;"
-      " CREATE TABLE schema_migrations (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT "
-      "now())");
-  for (const auto& migration : migrations()) {
-    if (migration.name.ends_with("_tokens")) break;
-    sql.execute(std::string(migration.sql));
-    sql.execute("INSERT INTO schema_migrations (version, name) VALUES (" + std::to_string(migration.version) + ", '" +
-                std::string(migration.name) + "')");
-  }
-  sql.execute("INSERT INTO organisations (name) VALUES ('acme')");
-  const auto insert = [&](int org, const std::string& name, const std::string& role) {
-    sql.execute("INSERT INTO api_tokens (org_id, name, role, hash) VALUES (" + std::to_string(org) + ", '" + name + "', '" +
-                role + "', '\\x" + to_hex(as_view(sha256(name))) + "')");
-  };
-  insert(1, "boss", "owner");
-  insert(1, "ci", "admin");
-  insert(2, "theirs", "owner");
-  const auto applied = migrate({url, "waybill"});
-  ASSERT_TRUE(applied) << applied.error().what;
-  const auto tokens = make_token_store({url, "waybill"});
-  EXPECT_EQ((*tokens->find(sha256("boss")))->role, "operator");
-  EXPECT_EQ((*tokens->find(sha256("ci")))->role, "admin");
-  EXPECT_EQ((*tokens->find(sha256("theirs")))->role, "owner");
-}
-
 }  // namespace
 }  // namespace waybill::testing

@@ -119,6 +119,48 @@ TEST_F(Upgrade, NoCommandActsOnASchemaThatIsTooNewOrTooOld) {
   EXPECT_EQ(count("api_tokens"), 0);
 }
 
+// O6: the plan changes nothing, and tells what a run would do
+TEST_F(Upgrade, APlanTellsStepsLocksAndTheHostsThatStandInTheWay) {
+  client();
+  const std::string newest = sql().text("SELECT name FROM waybill.schema_migrations ORDER BY version DESC LIMIT 1");
+  const auto nothing = installation().command({"migrate", "--plan"});
+  EXPECT_EQ(nothing.exit_code, 0) << nothing.err;
+  EXPECT_NE(nothing.out.find("nothing to do"), std::string::npos) << nothing.out;
+
+  sql().execute("DELETE FROM waybill.schema_migrations WHERE name = '" + newest + "'");
+  const auto plan = installation().command({"migrate", "--plan"});
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_NE(plan.out.find(newest + ": hosts go on\n  locks: "), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find("ROW EXCLUSIVE on access_rules, nobody waits; a moment"), std::string::npos) << plan.out;
+
+  sql().execute("UPDATE waybill.hosts SET knows = 26");
+  const auto stands = installation().command({"migrate", "--plan"});
+  EXPECT_EQ(stands.exit_code, 3) << stands.err;
+  EXPECT_NE(stands.out.find("in the way: " + sql().text("SELECT name FROM waybill.hosts") + " (version 26): stop it"),
+            std::string::npos)
+      << stands.out;
+  EXPECT_EQ(count("schema_migrations WHERE name = '" + newest + "'"), 0);
+  EXPECT_EQ(installation().command({"migrate"}).exit_code, 1) << "as the plan says";
+}
+
+// O1: what is older than the first schema goes by way of the last version before 1.0
+TEST_F(Upgrade, ADatabaseOfBeforeTheFirstSchemaIsRefusedWithTheStepThatLeadsThere) {
+  sql().execute(
+      "DELETE FROM waybill.schema_migrations; INSERT INTO waybill.schema_migrations (version, name) VALUES (54, "
+      "'0054_target_outages')");
+  for (const auto& command :
+       std::vector<std::vector<std::string>>{{"migrate"}, {"migrate", "--plan"}, {"serve"}, {"dead", "list"}}) {
+    const auto refused = installation().command(command);
+    EXPECT_EQ(refused.exit_code, 1) << command[0];
+    EXPECT_NE(
+        refused.err.find("is at version 54, and this program leads on from version 55: run `waybill migrate` of the last version "
+                         "before 1.0 first (docs/operations/upgrading.md"),
+        std::string::npos)
+        << command[0] << ": " << refused.err;
+  }
+  EXPECT_EQ(count("schema_migrations"), 1);
+}
+
 // I6
 TEST_F(Upgrade, PluginsOfOthersStayInTheHostUntilTheOperatorSaysWhereTheyRun) {
   setup.plugin_isolation = "";

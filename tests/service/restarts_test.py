@@ -93,6 +93,20 @@ class Clients:
             if status not in AGAIN:
                 return connection
 
+    def end(self, test, host):
+        """All were answered, and what was acknowledged is delivered once."""
+        for thread in self.threads:
+            thread.join()
+        print(dict(self.seen))  # for whoever wants to know
+        answered = {"on a new connection: 200", "on a kept connection: 200"}
+        test.assertEqual(set(self.seen) - {"on a kept connection: no answer"}, answered, self.seen)
+        test.assertEqual(sum(self.seen[way] for way in answered), len(self.acknowledged))
+        test.assertGreaterEqual(len(self.acknowledged), REQUESTS)
+        wanted = collections.Counter(self.acknowledged)
+        eventually(lambda: test.receiver.count("/hook") >= len(wanted), "deliveries")
+        test.assertEqual(host.stop(), 0, host.log())
+        test.assertEqual(collections.Counter(json.loads(body)["n"] for _, body in test.receiver.of("/hook")), wanted)
+
 
 class Restarts(World):
     def test_ten_restarts_refuse_and_lose_nothing(self):
@@ -108,18 +122,7 @@ class Restarts(World):
             self.manager.forget()
             host = self.plainly()
             self.manager.hears("READY=1", host)
-        for thread in clients.threads:
-            thread.join()
-        print(dict(clients.seen))  # for whoever wants to know
-        self.assertEqual(set(clients.seen) - {"on a kept connection: no answer"},
-                         {"on a new connection: 200", "on a kept connection: 200"}, clients.seen)
-        self.assertEqual(clients.seen["on a new connection: 200"] + clients.seen["on a kept connection: 200"],
-                         len(clients.acknowledged))
-        self.assertGreaterEqual(len(clients.acknowledged), REQUESTS)
-        wanted = collections.Counter(clients.acknowledged)
-        eventually(lambda: self.receiver.count("/hook") >= len(wanted), "deliveries")
-        self.assertEqual(host.stop(), 0, host.log())
-        self.assertEqual(collections.Counter(json.loads(body)["n"] for _, body in self.receiver.of("/hook")), wanted)
+        clients.end(self, host)
 
 
 if __name__ == "__main__":

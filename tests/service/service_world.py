@@ -302,11 +302,11 @@ class World(unittest.TestCase):
         return Service(self, arguments, log, preexec_fn=place, pass_fds=(3,))
 
     # ---- the service, plainly ----
-    def plainly(self, environment=None, listen=True):
+    def plainly(self, environment=None, listen=True, program=BUILD / "waybill"):
         self.started += 1
         log = self.folder / ("log-%d" % self.started)
         environment = {"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": str(self.manager.path), **(environment or {})}
-        program = [str(BUILD / "waybill"), "serve", "--config", str(self.folder / "etc/waybill.yaml")]
+        program = [str(program), "serve", "--config", str(self.folder / "etc/waybill.yaml")]
         if not listen:
             return Service(self, program, log, env=environment)
         environment.update(LISTEN_FDS="1", LISTEN_FDNAMES="http")

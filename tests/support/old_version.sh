@@ -20,17 +20,20 @@ fi
 commit=$("${git[@]}" rev-parse --verify --quiet "$commit^{commit}") || not_possible "there is no commit $WAYBILL_OLD_COMMIT"
 
 folder=$source_folder/build/old-version/$commit
+mkdir -p "$folder"
+exec 9>"$folder/lock"
+flock 9  # another test may build it now
 if [ ! -f "$folder/built" ]; then
-  mkdir -p "$folder"
   "${git[@]}" archive "$commit" | tar -x -C "$folder"
-  (cd "$folder" && cmake --preset dev && cmake --build build/dev --target waybill sms) >"$folder/build.log" 2>&1 ||
+  (cd "$folder" && cmake --preset dev -DWAYBILL_UNITY=ON && cmake --build build/dev --target waybill sms) >"$folder/build.log" 2>&1 ||
     { tail -20 "$folder/build.log" >&2; exit 1; }
   touch "$folder/built"
 fi
 
-old=$("${git[@]}" ls-tree --name-only "$commit" schema/ | sort | tail -1 | sed 's|schema/0*\([0-9]*\)_.*|\1|')
+old=$("${git[@]}" ls-tree --name-only "$commit" schema/ | grep '\.sql$' | sort | tail -1 | sed 's|schema/0*\([0-9]*\)_.*|\1|')
+first=$(cd "$source_folder/schema" && printf '%s\n' *.sql | sort | head -1 | sed 's|^0*\([0-9]*\)_.*|\1|')
+[ "$old" -ge "$first" ] || not_possible "$commit has schema $old, and this program leads on from $first"
 word=beside
-[ "$old" -ge 14 ] || word=refused  # hosts say what they know since schema 14
 for file in "$source_folder"/schema/*.sql; do
   version=$(basename "$file" | sed 's|^0*\([0-9]*\)_.*|\1|')
   [ "$version" -gt "$old" ] || continue

@@ -6,7 +6,7 @@
 namespace waybill {
 namespace {
 
-// How the hash of a token is kept that hosts of schema version 23 must not find (schema/0024_tokens.sql).
+// How the hash of a token is kept that hosts of schema version 23 must not find.
 Sha256 hash_apart(const Sha256& hash) { return sha256("apart:" + std::string(as_view(hash))); }
 
 // Those hosts know neither scopes nor ends, and no owners of `default` that are no operators.

@@ -2,17 +2,18 @@
 #include "store/pg/migrations.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
+#include "store/pg/migration_steps.h"
 #include "store/pg/migrations.sql.h"
 #include "store/pg/tenant_role.h"
 
 namespace waybill {
 namespace {
 
-constexpr int kBringsAccess = 6;      // the migration that brings apply_access()
-constexpr int kBringsVersions = 14;   // the migration that has hosts checked as they register
-constexpr int kBringsTenants = 19;    // the migration that brings grant_tenant()
-constexpr int kBringsFunctions = 50;  // the migration that brings schema_functions
+constexpr auto kTryLock = std::chrono::milliseconds(100);
+constexpr std::string_view kFunctions = "{{functions}}";  // in the first migration, where triggers need them
 
 Result<void> done(const Result<Rows>& rows) {
   TRY(rows);
@@ -21,8 +22,13 @@ Result<void> done(const Result<Rows>& rows) {
 
 // One at a time; held until the session ends.
 Result<void> lock(Connection& connection, const std::string& schema) {
-  return done(connection.script("SET lock_timeout = 0; SET statement_timeout = 0; SELECT pg_advisory_lock(hashtext(" +
-                                quoted_literal("waybill-migrate:" + schema) + "))"));
+  TRY(connection.script("SET lock_timeout = 0; SET statement_timeout = 0"));
+  for (;;) {
+    const auto taken = connection.run(sql::lock_migrations, {schema});
+    TRY(taken);
+    if (taken->front().is_taken()) return {};
+    std::this_thread::sleep_for(kTryLock);
+  }
 }
 
 Result<void> make_schema(Connection& connection, const std::string& schema) {
@@ -42,17 +48,13 @@ std::string no_right(const SchemaOwner& owner, const std::string& schema, int ve
   return state + ": run `waybill migrate` with database.owner_url set (docs/operations/roles.md)";
 }
 
-// What is known of each migration that was applied.
-Result<void> keep_books(Connection& connection, const DatabaseAddress& address, const ReportWait& report) {
-  TRY(
+// What is known of each migration that was applied, and of the one under way.
+Result<void> keep_books(Connection& connection) {
+  return done(
       connection.script("CREATE TABLE IF NOT EXISTS schema_migrations (version integer PRIMARY KEY, name text NOT NULL,"
-                        " applied_at timestamptz NOT NULL DEFAULT now(), runs_beside integer)"));
-  const auto has = connection.run(sql::has_runs_beside);
-  TRY(has);
-  if (!has->empty()) return {};
-  return with_short_locks(
-      connection, address,
-      [&] { return done(connection.script("ALTER TABLE schema_migrations ADD COLUMN runs_beside integer")); }, report);
+                        " applied_at timestamptz NOT NULL DEFAULT now(), runs_beside integer);"
+                        " CREATE TABLE IF NOT EXISTS migration_progress (version integer PRIMARY KEY,"
+                        " steps_done integer NOT NULL, cursor text NOT NULL)"));
 }
 
 // No host that knows less than `needed` lives, and none registers until this transaction ends.
@@ -73,24 +75,120 @@ Result<void> clear_the_way(Connection& connection, int needed) {
                                         "(docs/operations/upgrading.md)");
 }
 
-Result<void> apply(Connection& connection, const Migration& m, int needed_before) {
-  // Who knows less than that cannot register: the database refuses it.
-  if (m.runs_beside > needed_before) TRY(clear_the_way(connection, m.runs_beside));
-  return done(connection.script(std::string(m.sql) + "\n;INSERT INTO schema_migrations (version, name, runs_beside) VALUES (" +
-                                std::to_string(m.version) + ", " + quoted_literal(m.name) + ", " + std::to_string(m.runs_beside) +
-                                ")" + (m.version >= kBringsAccess ? "; SELECT apply_access()" : "")));
-}
+// Applies migrations over one session, which holds the lock and acts as the owner.
+class Migrator {
+ public:
+  Migrator(Connection& connection, const DatabaseAddress& address, const ReportWait& report, const StepBegins& begins)
+      : connection_(connection), address_(address), report_(report), begins_(begins) {}
 
-// Before anything is changed: all that is pending must be possible. From here on the database itself refuses hosts that are too
-// old.
-Result<void> prepare(Connection& connection, const std::vector<Migration>& pending, int database) {
-  int needed = 0;
-  for (const auto& m : pending) needed = std::max(needed, m.runs_beside);
-  TRY(clear_the_way(connection, needed));
-  const auto versions = std::find_if(pending.begin(), pending.end(), [](const auto& m) { return m.version == kBringsVersions; });
-  if (database < kBringsAccess || versions == pending.end()) return {};
-  return done(connection.script(std::string(versions->sql)));
-}
+  // `needed`: who knows less than that cannot register, since the database refuses it.
+  Result<void> apply(const Migration& migration, MigrationPlace place, int needed, bool is_first) {
+    if (is_first || migration.runs_beside > needed) {
+      if (begins_) begins_(place);
+      return as_a_whole(migration, is_first);
+    }
+    return step_by_step(migration, place);
+  }
+
+  // Before anything is changed: all that is pending must be possible.
+  Result<void> prepare(const std::vector<Migration>& pending) {
+    int needed = 0;
+    for (const auto& m : pending) needed = std::max(needed, m.runs_beside);
+    return short_locks([&] { return clear_the_way(connection_, needed); });
+  }
+
+  Result<void> short_locks(const std::function<Result<void>()>& work) {
+    return with_short_locks(connection_, address_, work, report_);
+  }
+
+ private:
+  // Nobody works beside it: either all of it is there afterwards, or nothing.
+  Result<void> as_a_whole(const Migration& migration, bool is_first) {
+    std::string text(migration.sql);
+    if (is_first) {
+      // A function may name one that comes later, and finds tables where it is, whatever the schema is called.
+      if (const auto at = text.find(kFunctions); at != std::string::npos)
+        text.replace(at, kFunctions.size(), embedded_functions().sql);
+      text = "SET LOCAL check_function_bodies = off; SET LOCAL search_path TO " + quoted_identifier(address_.schema) +
+             ", pg_temp;\n" + text;
+    }
+    return short_locks([&]() -> Result<void> {
+      TRY(clear_the_way(connection_, migration.runs_beside));
+      TRY(connection_.script(text));
+      return note_done(migration);
+    });
+  }
+
+  // Others work beside it. Killed at any moment, it goes on behind the last statement that was committed.
+  Result<void> step_by_step(const Migration& migration, MigrationPlace place) {
+    const auto steps = steps_of(migration.sql);
+    const auto progress = connection_.run(sql::migration_progress, {std::to_string(migration.version)});
+    TRY(progress);
+    place.steps = steps.size();
+    place.step = progress->empty() ? 0 : static_cast<std::size_t>(progress->front().steps_done());
+    std::string cursor(progress->empty() ? "" : progress->front().cursor());
+    for (; place.step < steps.size(); ++place.step, cursor.clear()) {
+      if (begins_) begins_(place);
+      TRY(run(steps[place.step], migration, place.step, cursor));
+    }
+    return short_locks([&] { return note_done(migration); });
+  }
+
+  Result<void> run(const MigrationStep& step, const Migration& migration, std::size_t nth, std::string cursor) {
+    if (step.kind == MigrationStep::Kind::index) {
+      TRY(make_index(step));
+      return note(migration, nth + 1, "");
+    }
+    if (step.kind == MigrationStep::Kind::batches) return run_batches(step, migration, nth, std::move(cursor));
+    return short_locks([&]() -> Result<void> {
+      TRY(connection_.script(step.sql));
+      return note(migration, nth + 1, "");
+    });
+  }
+
+  // One that was cut off is of no use, and in the way.
+  Result<void> make_index(const MigrationStep& step) {
+    const auto left = connection_.run(sql::is_index_left_over, {step.index});
+    TRY(left);
+    if (left->front().is_left_over())
+      TRY(without_transaction(connection_, address_, "DROP INDEX CONCURRENTLY " + quoted_identifier(step.index), report_));
+    return without_transaction(connection_, address_, step.sql, report_);
+  }
+
+  Result<void> run_batches(const MigrationStep& step, const Migration& migration, std::size_t nth, std::string cursor) {
+    for (bool is_done = false; !is_done;) {
+      auto text = step.sql;
+      for (std::size_t at; (at = text.find(kBatchCursor)) != std::string::npos;)
+        text.replace(at, kBatchCursor.size(), quoted_literal(cursor));
+      const auto batch = short_locks([&]() -> Result<void> {
+        const auto answer = connection_.script(text);
+        TRY(answer);
+        is_done = answer->is_null(0, 0);
+        if (is_done) return note(migration, nth + 1, "");
+        cursor = answer->text(0, 0);
+        return note(migration, nth, cursor);
+      });
+      TRY(batch);
+    }
+    return {};
+  }
+
+  Result<void> note(const Migration& migration, std::size_t steps_done, const std::string& cursor) {
+    TRY(connection_.run(sql::note_step, {std::to_string(migration.version), std::to_string(steps_done), cursor}));
+    return {};
+  }
+  // Roles that were set up get their rights on new tables with it.
+  Result<void> note_done(const Migration& migration) {
+    TRY(connection_.run(sql::note_migration,
+                        {std::to_string(migration.version), std::string(migration.name), std::to_string(migration.runs_beside)}));
+    return done(connection_.script("SELECT apply_access()"));
+  }
+
+  Connection& connection_;
+  const DatabaseAddress& address_;
+  const ReportWait& report_;
+  const StepBegins& begins_;
+};
 
 }  // namespace
 
@@ -108,9 +206,17 @@ Result<SchemaOwner> become_owner(Connection& connection, const std::string& sche
   return owner;
 }
 
+Result<std::vector<Migration>> pending_of(const SchemaState& state, const std::vector<Migration>& all) {
+  const int first = all.front().version;
+  if (state.database > 0 && state.database < first) return tl::unexpected(too_old_to_migrate(state.database, first));
+  std::vector<Migration> pending = all;
+  std::erase_if(pending, [&](const Migration& m) { return m.version <= state.database; });
+  return pending;
+}
+
 Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const ReportWait& report,
                                          const std::vector<Migration>& all, const SqlFunctions& functions,
-                                         const MigrationBegins& begins) {
+                                         const StepBegins& begins) {
   auto connection = Connection::open(address, "migrate");
   TRY(connection);
   const auto before = schema_owner(*connection, address.schema);
@@ -123,50 +229,38 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const R
   }
   const auto state = schema_state(*connection);
   TRY(state);
-  std::vector<Migration> pending = all;
-  std::erase_if(pending, [&](const Migration& m) { return m.version <= state->database; });
-  std::vector<std::string> applied;
-  // What the session may not do for the tenant role stays undone: without organisations nobody needs it
-  // (store/organisations/org_store.h).
-  const auto separate = [&](int version) -> Result<void> {
-    if (!before->may_act || version < kBringsTenants) return {};
-    const auto unfinished = unfinished_tenant_role(*connection);
-    TRY(unfinished);
-    if (unfinished->empty()) return {};
-    return with_short_locks(
-        *connection, address,
-        [&]() -> Result<void> {
-          TRY(set_up_tenant_role(*connection, before->name, *unfinished));
-          return {};
-        },
-        report);
-  };
-  // A database that is newer than this program has newer functions.
-  const auto renew_functions = [&](int version) -> Result<void> {
-    if (!before->may_act || version < kBringsFunctions || version > all.back().version) return {};
-    return bring_up_to_date(*connection, address, functions, report);
-  };
-  if (pending.empty()) {
-    TRY(renew_functions(state->database));
-    TRY(separate(state->database));
-    return applied;
+  const auto pending = pending_of(*state, all);
+  TRY(pending);
+  if (!before->may_act) {
+    if (pending->empty()) return std::vector<std::string>{};
+    return fail(Error::Kind::invalid, no_right(*before, address.schema, state->database));
   }
-  if (!before->may_act) return fail(Error::Kind::invalid, no_right(*before, address.schema, state->database));
-  TRY(keep_books(*connection, address, report));
-  const auto prepared = with_short_locks(
-      *connection, address, [&] { return prepare(*connection, pending, state->database); }, report);
-  TRY(prepared);
+  Migrator migrator(*connection, address, report, begins);
+  std::vector<std::string> applied;
+  if (!pending->empty()) {
+    TRY(keep_books(*connection));
+    TRY(migrator.prepare(*pending));
+  }
   int needed = state->needs;
-  for (const Migration& m : pending) {
-    if (begins) begins(std::string(m.name), applied.size() + 1, pending.size());
-    const auto there = with_short_locks(
-        *connection, address, [&] { return apply(*connection, m, needed); }, report);
+  for (const Migration& m : *pending) {
+    const auto there = migrator.apply(m, {.name = std::string(m.name), .nth = applied.size() + 1, .total = pending->size()},
+                                      needed, m.version == all.front().version);
     if (!there) return fail(there.error().kind, "migration " + std::string(m.name) + ": " + there.error().what);
     needed = std::max(needed, m.runs_beside);
     applied.emplace_back(m.name);
   }
-  TRY(renew_functions(pending.back().version));
-  TRY(separate(pending.back().version));
+  // A database that is newer than this program has newer functions.
+  if (state->database <= all.back().version) TRY(bring_up_to_date(*connection, address, functions, report));
+  // What the session may not do for the tenant role stays undone: without organisations nobody needs it
+  // (store/organisations/org_store.h).
+  const auto unfinished = unfinished_tenant_role(*connection);
+  TRY(unfinished);
+  if (unfinished->empty()) return applied;
+  const auto separate = migrator.short_locks([&]() -> Result<void> {
+    TRY(set_up_tenant_role(*connection, before->name, *unfinished));
+    return {};
+  });
+  TRY(separate);
   return applied;
 }
 

@@ -82,8 +82,17 @@ Result<void> refuse_too_new(const SchemaState& state) {
                                         ": run a newer waybill (docs/operations/upgrading.md)");
 }
 
+Error too_old_to_migrate(int database, int first) {
+  return {Error::Kind::invalid, "the database schema is at version " + std::to_string(database) +
+                                    ", and this program leads on from version " + std::to_string(first) +
+                                    ": run `waybill migrate` of the last version before 1.0 first "
+                                    "(docs/operations/upgrading.md, \"From before 1.0\")"};
+}
+
 Result<void> refuse_unfit(const SchemaState& state) {
   if (!state.is_too_old()) return refuse_too_new(state);
+  if (const int first = migrations().front().version; state.database > 0 && state.database < first)
+    return tl::unexpected(too_old_to_migrate(state.database, first));
   return fail(Error::Kind::invalid, "the database schema is at version " + std::to_string(state.database) +
                                         ", this program needs " + std::to_string(state.program) + ": run `waybill migrate`");
 }

@@ -12,7 +12,7 @@ namespace waybill {
 
 struct Migration {
   int version;
-  std::string_view name;  // "0001_spine"
+  std::string_view name;  // "0055_first"
   std::string_view sql;
   int runs_beside;  // the oldest version that may run during and after it; equal to `version`: no older one
 };
@@ -34,6 +34,8 @@ Result<SchemaState> look_at_schema(Connection& connection, int program = program
 // The same; the schema need not exist. Error::invalid if it is too new.
 Result<SchemaState> schema_state(const DatabaseAddress& address);
 Result<SchemaState> schema_state(Connection& connection);
+// What is said of a database whose version this program does not lead on from: `first` is the oldest that it does.
+Error too_old_to_migrate(int database, int first);
 // An error, with what to do, if this program may not use the schema.
 Result<void> refuse_too_new(const SchemaState& state);
 Result<void> refuse_unfit(const SchemaState& state);  // too new or too old

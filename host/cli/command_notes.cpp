@@ -26,6 +26,9 @@ constexpr CommandNotes kNotes[] = {
     {"migrate", Needs::database, kFailed, "",
      "waybill migrate\n"
      "waybill migrate --config /etc/waybill/waybill.yaml"},
+    {"restore-fence", Needs::database, "hosts run, a submission is newer than the moment, or it failed; run it again, it goes on", "",
+     "waybill restore-fence --since 2026-11-23T09:30:00Z --dry-run\n"
+     "waybill restore-fence --since 2026-11-23T09:30:00Z"},
     {"roles", Needs::database, kFailed, "",
      "waybill roles\n"
      "waybill roles --app waybill_app --reader waybill_reader --tenant waybill_tenant"},
@@ -121,7 +124,7 @@ constexpr CommandNotes kNotes[] = {
 };
 
 constexpr CommandHeading kHeadings[] = {
-    {"Run it", " serve check doctor migrate reload roles keys "},
+    {"Run it", " serve check doctor migrate restore-fence reload roles keys "},
     {"See and mend what is under way", " explain failed dead target failures provider pipeline archive drain "},
     {"Set it up", " org token form plugin "},
     {"This command line", " completion manual "},

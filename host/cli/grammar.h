@@ -17,6 +17,7 @@
 #include "cli/failures.h"
 #include "cli/forms.h"
 #include "cli/repairs.h"
+#include "cli/restore.h"
 #include "cli/targets.h"
 #include "cli/tokens.h"
 
@@ -44,6 +45,7 @@ struct CommandLine {
   FailedOptions failed;
   PluginCheckOptions checked;
   RepairOptions repair;
+  RestoreOptions restore;
   FormOptions form;
   TokenOptions token;
   TargetOptions target;

@@ -762,6 +762,13 @@ CREATE TABLE replay_turns (
 );
 ALTER TABLE replay_turns ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE restores (
+  restored_to timestamp with time zone NOT NULL,
+  fenced_at timestamp with time zone DEFAULT now() NOT NULL,
+  actor text NOT NULL,
+  CONSTRAINT restores_pkey PRIMARY KEY (restored_to)
+);
+
 CREATE TABLE rule_channels (
   org_id integer NOT NULL,
   rule_id uuid NOT NULL,

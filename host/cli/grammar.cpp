@@ -254,6 +254,13 @@ void add_org_commands(CommandLine& line) {
   weighing->add_option("weight", line.weight, "From 1, which all have at first, to 1000")->required();
   add_org_command("disable", "Refuse its tokens; what it has handed in is still delivered", disable_org);
   add_org_command("enable", "Accept the tokens of a disabled one again", enable_org);
+  CLI::App* erasure = line.command(
+      orgs, "erase", "Delete a disabled one with everything that it has in the database, and certify what was deleted",
+      [&] { return erase_org(line.options, line.erase); }, true);
+  erasure->add_option("name", line.erase.org, "Its name")->required();
+  erasure->add_option("--confirm", line.erase.confirmed, "Its name once more")->required();
+  erasure->add_option("--certificate", line.erase.certificate, "A new file for the certificate")->type_name("FILE")->required();
+  erasure->add_option("--actor", line.erase.actor, "Who acts, for the audit (default: your user name)");
 }
 
 void add_form_commands(CommandLine& line) {

@@ -16,6 +16,7 @@
 #include "cli/failed.h"
 #include "cli/failures.h"
 #include "cli/forms.h"
+#include "cli/org_erase.h"
 #include "cli/repairs.h"
 #include "cli/restore.h"
 #include "cli/targets.h"
@@ -46,6 +47,7 @@ struct CommandLine {
   PluginCheckOptions checked;
   RepairOptions repair;
   RestoreOptions restore;
+  EraseOptions erase;
   FormOptions form;
   TokenOptions token;
   TargetOptions target;

@@ -41,7 +41,7 @@ void print_fence(const FenceReport& report, const FenceOrder& order) {
 }  // namespace
 
 int fence_restore(const GlobalOptions& options, const RestoreOptions& wanted) {
-  const auto since = parse_rfc3339(wanted.since);
+  const auto since = parse_rfc3339_micros(wanted.since);
   if (!since) return failed("--since: \"" + wanted.since + "\" is no time as in 2026-11-23T09:30:00Z");
   const auto config = configuration(options);
   if (!config) return 1;

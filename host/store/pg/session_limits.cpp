@@ -31,6 +31,7 @@ constexpr Limit kLimits[] = {
     {"drain", &DatabaseTimeouts::maintenance, true},
     {"archive", &DatabaseTimeouts::maintenance, true},
     {"fence", &DatabaseTimeouts::maintenance, true},
+    {"erase", &DatabaseTimeouts::maintenance, true},
     {"failure_checks", &DatabaseTimeouts::maintenance, true},
     {"dead", &DatabaseTimeouts::maintenance, false},
     {"organisations", &DatabaseTimeouts::maintenance, false},

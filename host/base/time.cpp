@@ -87,7 +87,8 @@ std::optional<Timestamp> parse_rfc3339_micros(std::string_view text) {
   if (!time || text[kShape.size()] != '.') return time;
   const auto digits = text.substr(kShape.size() + 1);
   std::int64_t unit = 100'000;
-  for (std::size_t i = 0; unit > 0 && digits[i] >= '0' && digits[i] <= '9'; ++i, unit /= 10) time->micros += (digits[i] - '0') * unit;
+  for (std::size_t i = 0; unit > 0 && digits[i] >= '0' && digits[i] <= '9'; ++i, unit /= 10)
+    time->micros += (digits[i] - '0') * unit;
   return time;
 }
 

@@ -26,7 +26,8 @@ constexpr CommandNotes kNotes[] = {
     {"migrate", Needs::database, kFailed, "",
      "waybill migrate\n"
      "waybill migrate --config /etc/waybill/waybill.yaml"},
-    {"restore-fence", Needs::database, "hosts run, a submission is newer than the moment, or it failed; run it again, it goes on", "",
+    {"restore-fence", Needs::database, "hosts run, a submission is newer than the moment, or it failed; run it again, it goes on",
+     "",
      "waybill restore-fence --since 2026-11-23T09:30:00Z --dry-run\n"
      "waybill restore-fence --since 2026-11-23T09:30:00Z"},
     {"roles", Needs::database, kFailed, "",

@@ -33,8 +33,9 @@ Result<void> write_certificate(const fs::path& file, const Json& certificate) {
   out << certificate.dump(2) << "\n";
   out.close();
   if (out) return {};
-  return fail(Error::Kind::unavailable, "it is erased, and " + file.string() +
-                                            " could not be written; run the command again with another file: the audit has the certificate");
+  return fail(Error::Kind::unavailable,
+              "it is erased, and " + file.string() +
+                  " could not be written; run the command again with another file: the audit has the certificate");
 }
 
 }  // namespace
@@ -61,8 +62,9 @@ int erase_org(const GlobalOptions& options, const EraseOptions& wanted) {
     print_json(certificate);
     return 0;
   }
-  print_line("organisation " + wanted.org + " is erased: " + std::to_string(certificate.at("rows").get<std::int64_t>()) + " rows of " +
-             std::to_string(certificate.at("tables").size()) + " tables; " + wanted.certificate + " says which, and what remains");
+  print_line("organisation " + wanted.org + " is erased: " + std::to_string(certificate.at("rows").get<std::int64_t>()) +
+             " rows of " + std::to_string(certificate.at("tables").size()) + " tables; " + wanted.certificate +
+             " says which, and what remains");
   return 0;
 }
 

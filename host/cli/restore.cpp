@@ -60,8 +60,7 @@ int fence_restore(const GlobalOptions& options, const RestoreOptions& wanted) {
                          .dry_run = wanted.dry_run,
                          .force = wanted.force};
   ProgressLine progress(wanted.dry_run ? "in doubt" : "ended");
-  const auto done =
-      fence_restored({*fence, *queue, *settle}, order, log, [&](std::int64_t ended) { progress.show(ended, 0); });
+  const auto done = fence_restored({*fence, *queue, *settle}, order, log, [&](std::int64_t ended) { progress.show(ended, 0); });
   progress.clear();
   if (!done) return failed(done.error().what);
   if (options.json)

@@ -24,7 +24,8 @@ Json remains() {
 
 class Erasure {
  public:
-  Erasure(ErasureStore& store, const ErasureOrder& order, const OrgToErase& org, const std::function<void(std::int64_t)>& progress)
+  Erasure(ErasureStore& store, const ErasureOrder& order, const OrgToErase& org,
+          const std::function<void(std::int64_t)>& progress)
       : store_(store), order_(order), org_(org), progress_(progress) {}
 
   Result<std::string> run() {
@@ -124,7 +125,8 @@ Result<std::string> erase_organisation(ErasureStore& store, const ErasureOrder& 
                 "organisation \"" + order.name + "\" is not disabled: run `waybill org disable " + order.name + "` first");
   if ((*org)->disabled_for < kDisabledBeforeErasure)
     return fail(Error::Kind::conflict, "organisation \"" + order.name + "\" has been disabled for " +
-                                           std::to_string((*org)->disabled_for.count()) + " s: hosts may still write what it handed in; wait until it is " +
+                                           std::to_string((*org)->disabled_for.count()) +
+                                           " s: hosts may still write what it handed in; wait until it is " +
                                            std::to_string(kDisabledBeforeErasure.count()) + " s");
   return Erasure(store, order, **org, progress).run();
 }

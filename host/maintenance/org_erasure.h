@@ -18,9 +18,9 @@ struct ErasureOrder {
 // Hosts refuse the tokens of a disabled organisation within a second, and requests that came before have ended after this.
 inline constexpr Seconds kDisabledBeforeErasure{60};
 
-// Returns the certificate, a JSON object, which the audit keeps as well. It may be interrupted and called again; of an organisation that was
-// erased before it returns the certificate that is kept. Error::not_found: there is and was none. Error::conflict: it is not disabled, or not
-// for long enough. `progress` is told how many rows are erased.
+// Returns the certificate, a JSON object, which the audit keeps as well. It may be interrupted and called again; of an
+// organisation that was erased before it returns the certificate that is kept. Error::not_found: there is and was none.
+// Error::conflict: it is not disabled, or not for long enough. `progress` is told how many rows are erased.
 Result<std::string> erase_organisation(ErasureStore& store, const ErasureOrder& order,
                                        const std::function<void(std::int64_t rows)>& progress = {});
 

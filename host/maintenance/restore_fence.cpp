@@ -39,7 +39,8 @@ class Fence {
     if (order_.force) return {};
     TRY(refuse_hosts(state->living));
     if (state->newest && *state->newest > order_.restored_to)
-      return fail(Error::Kind::conflict, "the newest submission came in at " + format_rfc3339(*state->newest) + ", after " + moment +
+      return fail(Error::Kind::conflict, "the newest submission came in at " + format_rfc3339(*state->newest) + ", after " +
+                                             moment +
                                              ": either the database was restored to a later moment than that, or a host has run "
                                              "since; give the right moment, or --force if a host has run");
     return {};
@@ -89,22 +90,22 @@ class Fence {
 
   Result<void> write(Shard shard, std::vector<Settlement>& settlements, const std::vector<const DoubtfulDelivery*>& items) {
     std::size_t refused = 0;
-    const auto written = writer_.settle(
-        shard, settlements,
-        {.written =
-             [&](std::size_t first, std::size_t number, const SettleResult& result) {
-               const std::unordered_set<DeliveryId> held(result.held.begin(), result.held.end());
-               for (std::size_t at = first; at < first + number; ++at)
-                 if (held.contains(items[at]->delivery.delivery)) count(*items[at]);
-             },
-         .refused = [&](std::size_t) { ++refused; },
-         .about =
-             [&](std::size_t at) {
-               return SettlementWriter::About{items[at]->delivery.client_ref, {}};
-             }});
+    const auto written = writer_.settle(shard, settlements,
+                                        {.written =
+                                             [&](std::size_t first, std::size_t number, const SettleResult& result) {
+                                               const std::unordered_set<DeliveryId> held(result.held.begin(), result.held.end());
+                                               for (std::size_t at = first; at < first + number; ++at)
+                                                 if (held.contains(items[at]->delivery.delivery)) count(*items[at]);
+                                             },
+                                         .refused = [&](std::size_t) { ++refused; },
+                                         .about =
+                                             [&](std::size_t at) {
+                                               return SettlementWriter::About{items[at]->delivery.client_ref, {}};
+                                             }});
     TRY(written);
     if (refused > 0)
-      return fail(Error::Kind::bug, "the database refused the end of " + std::to_string(refused) + " deliveries; the log names them");
+      return fail(Error::Kind::bug,
+                  "the database refused the end of " + std::to_string(refused) + " deliveries; the log names them");
     return {};
   }
 

@@ -26,9 +26,9 @@ struct FenceOrder {
 };
 
 struct FenceReport {
-  bool is_new = true;      // else it goes on with what an earlier call began
-  std::int64_t ended = 0;  // or would be
-  std::int64_t noted = 0;  // that may be sent again, and may have been sent
+  bool is_new = true;                                                       // else it goes on with what an earlier call began
+  std::int64_t ended = 0;                                                   // or would be
+  std::int64_t noted = 0;                                                   // that may be sent again, and may have been sent
   std::map<std::pair<std::string, std::string>, std::int64_t> by_target{};  // those ended, by organisation and target
 };
 
@@ -38,9 +38,10 @@ struct FenceStores {
   SettleStore& settle;
 };
 
-// Every open delivery of policy one_shot that was handed in until the restored moment ends as exhausted, `restored`, as what was lost
-// with a worker does: with an attempt that nobody saw, as a dead letter. What may be sent again is noted as maybe sent. It may be
-// interrupted and run again. `progress` is told how many have ended. Error::conflict: hosts live, or submissions are newer.
+// Every open delivery of policy one_shot that was handed in until the restored moment ends as exhausted, `restored`, as what was
+// lost with a worker does: with an attempt that nobody saw, as a dead letter. What may be sent again is noted as maybe sent. It
+// may be interrupted and run again. `progress` is told how many have ended. Error::conflict: hosts live, or submissions are
+// newer.
 Result<FenceReport> fence_restored(const FenceStores& stores, const FenceOrder& order, Log& log,
                                    const std::function<void(std::int64_t ended)>& progress = {});
 

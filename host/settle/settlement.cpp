@@ -102,8 +102,8 @@ Millis suspect_delay(std::uint32_t losses) { return losses < 2 ? Millis{1'000} :
 namespace {
 
 // An attempt that nobody saw the end of, and that does not count.
-Settlement begin_lost(const OrphanedDelivery& lost, const Contract& contract, Event event, const std::string& actor, std::string words,
-                      Reach reach) {
+Settlement begin_lost(const OrphanedDelivery& lost, const Contract& contract, Event event, const std::string& actor,
+                      std::string words, Reach reach) {
   const bool maybe_sent = reach != Reach::not_sent;
   Settlement s{.delivery = lost.delivery,
                .token = lost.token,
@@ -247,7 +247,8 @@ Settlement settlement_of(const OrphanedDelivery& lost, const Contract& contract,
           (blame == Blame::suspect ? "inside the plugin of this attempt" : "during this attempt; nobody saw its end"));
 }
 
-Settlement settlement_of_restored(const OrphanedDelivery& lost, const Contract& contract, Timestamp now, const std::string& actor) {
+Settlement settlement_of_restored(const OrphanedDelivery& lost, const Contract& contract, Timestamp now,
+                                  const std::string& actor) {
   auto s = begin_lost(lost, contract, Event::exhaust, actor,
                       "the database was restored to this moment: whether it was sent after it is not known", Reach::maybe_sent);
   const auto kind = contract.is_of_channel() ? Decision::Kind::exhaust : Decision::Kind::dead_letter;

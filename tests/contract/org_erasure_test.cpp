@@ -76,7 +76,8 @@ class OrgErasure : public Tenants {
   }
   std::vector<std::string> tables(bool of_orgs) {
     return list(
-        "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'waybill'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND "
+        "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'waybill'::regnamespace AND c.relkind IN ('r', 'p') AND NOT "
+        "c.relispartition AND "
         "EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'org_id' AND NOT a.attisdropped) = " +
         std::string(of_orgs ? "true" : "false") + " ORDER BY 1");
   }
@@ -92,16 +93,16 @@ class OrgErasure : public Tenants {
  private:
   void add_row(const std::string& table, const std::string& org) {
     std::string columns, values;
-    for (const auto& row :
-         sql.rows("SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = '" + table +
-                  "'::regclass AND attnum > 0 AND NOT attisdropped AND attnotnull AND NOT atthasdef AND attidentity = '' ORDER BY attnum")) {
+    for (const auto& row : sql.rows("SELECT attname, format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = '" + table +
+                                    "'::regclass AND attnum > 0 AND NOT attisdropped AND attnotnull AND NOT atthasdef AND "
+                                    "attidentity = '' ORDER BY attnum")) {
       const auto checked = kChecked.find(table + "." + *row[0]);
       const auto by_type = kByType.find(*row[1]);
       columns += (columns.empty() ? "" : ", ") + ("\"" + *row[0] + "\"");
-      values += (values.empty() ? "" : ", ") + (*row[0] == "org_id"            ? org
-                                                : checked != kChecked.end()    ? checked->second
-                                                : by_type != kByType.end()     ? by_type->second
-                                                                               : std::string("'{}'"));
+      values += (values.empty() ? "" : ", ") + (*row[0] == "org_id"         ? org
+                                                : checked != kChecked.end() ? checked->second
+                                                : by_type != kByType.end()  ? by_type->second
+                                                                            : std::string("'{}'"));
     }
     sql.execute("INSERT INTO " + table + " (" + columns + ") VALUES (" + values + ")");
   }
@@ -109,7 +110,8 @@ class OrgErasure : public Tenants {
 
 // O7
 TEST_F(OrgErasure, NothingOfItRemainsInAnyTableAndNothingOfOthersGoes) {
-  for (const auto& table : tables(false)) EXPECT_TRUE(kOfNobody.contains(table)) << table << " has no org_id: is it covered by its parent?";
+  for (const auto& table : tables(false))
+    EXPECT_TRUE(kOfNobody.contains(table)) << table << " has no org_id: is it covered by its parent?";
   disable();
   const auto before = rows_of(2), others = rows_of(1);
   for (const auto& [table, rows] : before) EXPECT_GT(rows, 0) << table << ": this test has no row of it";
@@ -130,10 +132,10 @@ TEST_F(OrgErasure, NothingOfItRemainsInAnyTableAndNothingOfOthersGoes) {
     EXPECT_EQ(table["digest"].get<std::string>().size(), 64u);
   }
   EXPECT_EQ(certificate["rows"], all);
-  for (const auto& [table, rows] : before)
-    EXPECT_EQ(certified[table], table == "organisations" ? 0 : rows) << table;
+  for (const auto& [table, rows] : before) EXPECT_EQ(certified[table], table == "organisations" ? 0 : rows) << table;
   EXPECT_EQ(certified["token_uses"], 1);
-  EXPECT_EQ(sql.text("SELECT metadata ->> 'digest' FROM audit_log WHERE action = 'organisation_erased' AND org_id = 1"), certificate["digest"]);
+  EXPECT_EQ(sql.text("SELECT metadata ->> 'digest' FROM audit_log WHERE action = 'organisation_erased' AND org_id = 1"),
+            certificate["digest"]);
   const auto again = erase();
   ASSERT_TRUE(again) << again.error().what;
   EXPECT_EQ(json::parse(*again), certificate) << "it is kept";
@@ -141,7 +143,9 @@ TEST_F(OrgErasure, NothingOfItRemainsInAnyTableAndNothingOfOthersGoes) {
 
 // O7: killed between two transactions, and run again
 TEST_F(OrgErasure, AnInterruptedOneGoesOnAndCertifiesAllOfIt) {
-  sql.execute("INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, outcome) SELECT 0, 9999, n, 2, now(), 'error' FROM generate_series(1, 1000) n");
+  sql.execute(
+      "INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, outcome) SELECT 0, 9999, n, 2, now(), 'error' FROM "
+      "generate_series(1, 1000) n");
   disable();
   const auto before = rows_of(2);
   const auto tables = erasures->tables();

@@ -27,7 +27,8 @@ class RestoreFence : public HostsWorld {
   // As the queue never does: its own statements and triggers do not allow it.
   void force_queue(const std::string& change, const std::string& ref) {
     sql.execute("SET session_replication_role = replica");
-    sql.execute("UPDATE ready SET " + change + " WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = '" + ref + "')");
+    sql.execute("UPDATE ready SET " + change + " WHERE submission_id = (SELECT id FROM submissions WHERE client_ref = '" + ref +
+                "')");
     sql.execute("SET session_replication_role = DEFAULT");
   }
 
@@ -56,11 +57,14 @@ TEST_F(RestoreFence, OneShotsInDoubtEndAsRestoredAndOthersAreNotedAsMaybeSent) {
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE maybe_sent AND status = 'due'"), 1);
   EXPECT_EQ(sql.number("SELECT count(*) FROM ready"), 1);
   EXPECT_EQ(sql.number("SELECT count(*) FROM dead_letters WHERE reason = 'restored' AND replayed_at IS NULL"), 3);
-  EXPECT_EQ(sql.number("SELECT count(*) FROM attempts WHERE outcome = 'unknown' AND maybe_sent AND NOT counts AND micros(started_at) = " +
-                       std::to_string(moment.micros)),
-            3)
+  EXPECT_EQ(
+      sql.number(
+          "SELECT count(*) FROM attempts WHERE outcome = 'unknown' AND maybe_sent AND NOT counts AND micros(started_at) = " +
+          std::to_string(moment.micros)),
+      3)
       << "a resend is refused unless it is asked for what may have been sent";
-  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log WHERE trigger = 'restore' AND actor = 'ada' AND to_state = 'exhausted'"), 3);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log WHERE trigger = 'restore' AND actor = 'ada' AND to_state = 'exhausted'"),
+            3);
   EXPECT_EQ(sql.number("SELECT (metadata ->> 'ended')::bigint FROM audit_log WHERE action = 'restore_fenced'"), 3);
   const auto again = fenced({.restored_to = moment});
   EXPECT_FALSE(again.is_new);

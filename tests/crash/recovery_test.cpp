@@ -1,5 +1,6 @@
-// Backups and standbys under load: a moment comes back with all that was acknowledged before it and without a one_shot that is sent
-// twice; a synchronous standby takes over without a loss, and another with one that is measured. WAYBILL_TEST_ALL=1: more rounds.  O7
+// Backups and standbys under load: a moment comes back with all that was acknowledged before it and without a one_shot that is
+// sent twice; a synchronous standby takes over without a loss, and another with one that is measured. WAYBILL_TEST_ALL=1: more
+// rounds.  O7
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -83,8 +84,9 @@ class Recovery : public World {
     return known;
   }
   bool all_have_ended(SqlClient& sql) const {
-    return eventually([&] { return sql.number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0; },
-                      std::chrono::seconds(120));
+    return eventually(
+        [&] { return sql.number("SELECT count(*) FROM waybill.submission_states WHERE completed_at IS NULL") == 0; },
+        std::chrono::seconds(120));
   }
 };
 
@@ -99,7 +101,8 @@ class ToAMoment : public Recovery {
     shell("mkdir -p wal");
     auto settings = SqlClient(server.url("postgres"));
     settings.execute("ALTER SYSTEM SET archive_mode = on");
-    settings.execute("ALTER SYSTEM SET archive_command = 'cp %p " + wal() + "/%f.new && mv " + wal() + "/%f.new " + wal() + "/%f'");
+    settings.execute("ALTER SYSTEM SET archive_command = 'cp %p " + wal() + "/%f.new && mv " + wal() + "/%f.new " + wal() +
+                     "/%f'");
     server.restart();
     setup.database_url = server.create_database();
   }
@@ -111,7 +114,9 @@ class ToAMoment : public Recovery {
                            .user = database_user()});
     if (done.exit_code != 0) throw std::runtime_error(line + ": " + done.out + done.err);
   }
-  void back_up() const { shell("pg_basebackup -h " + server.folder().string() + " -U postgres -c fast -X stream --no-sync -D data"); }
+  void back_up() const {
+    shell("pg_basebackup -h " + server.folder().string() + " -U postgres -c fast -X stream --no-sync -D data");
+  }
   // The server as it was at the moment, in its old place. `moment`: as PostgreSQL takes it.
   void restore(const std::string& moment) {
     server.stop(PostgresCluster::Stop::immediate);
@@ -122,7 +127,8 @@ class ToAMoment : public Recovery {
           "'\\nrecovery_target_action = promote\\n\" >> " + data + "/postgresql.conf && touch " + data + "/recovery.signal");
     server.start();
     ASSERT_TRUE(eventually([&] {
-      return SqlClient::can_connect(setup.database_url) && SqlClient(setup.database_url).text("SELECT pg_is_in_recovery()") == "f";
+      return SqlClient::can_connect(setup.database_url) &&
+             SqlClient(setup.database_url).text("SELECT pg_is_in_recovery()") == "f";
     }));
   }
 
@@ -172,8 +178,10 @@ TEST_F(ToAMoment, AllThatWasAcknowledgedBeforeItEndsAndNoOneShotIsSentTwice) {
   }
   EXPECT_GT(lost, 0u) << "something was acknowledged after the moment";
   EXPECT_EQ(sql.number("SELECT count(*) FROM waybill.submission_states WHERE state = 'exhausted' AND target <> 'sms.once'"), 0);
-  std::printf("%zu acknowledged, %zu of them after the moment; %lld one_shots ended as restored; %zu others sent again, under their keys\n",
-              acknowledged.size(), lost, static_cast<long long>(ended), twice);
+  std::printf(
+      "%zu acknowledged, %zu of them after the moment; %lld one_shots ended as restored; %zu others sent again, under their "
+      "keys\n",
+      acknowledged.size(), lost, static_cast<long long>(ended), twice);
 }
 
 // ---- a standby ----

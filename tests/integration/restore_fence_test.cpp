@@ -1,4 +1,5 @@
-// waybill restore-fence as an operator uses it after a restore, and what a pipeline does of which a later action may have been sent.  O7
+// waybill restore-fence as an operator uses it after a restore, and what a pipeline does of which a later action may have been
+// sent.  O7
 #include "support/pipeline_world.h"
 
 namespace waybill::testing {
@@ -95,12 +96,14 @@ TEST_F(AfterRestore, LaterOneShotsOfAPipelineAreNotSentAgainEither) {
   const auto skipped = installation().command({"pipeline", "skip", "order-1"});
   EXPECT_EQ(skipped.exit_code, 0) << skipped.out << skipped.err;
   wait_for_state("order-1", "DONE");
-  ASSERT_TRUE(eventually([&] { return view_of("order-1~thank~3")["blockedAt"].is_string(); })) << "what it begins is in doubt as well";
+  ASSERT_TRUE(eventually([&] { return view_of("order-1~thank~3")["blockedAt"].is_string(); }))
+      << "what it begins is in doubt as well";
   EXPECT_EQ(calls("/thank"), 0u);
   EXPECT_EQ(installation().command({"pipeline", "rerun", "order-1~thank~3"}).exit_code, 0);
   wait_for_state("order-1~thank~3", "THANKED");
   EXPECT_EQ(calls("/thank"), 1u) << "whoever runs it again has looked";
   ASSERT_EQ(hand_in("charge", "order-2", {{"price", 8}}).status, 201);
+  wait_for_state("order-2", "DONE");
   wait_for_state("order-2~thank~3", "THANKED");
   EXPECT_EQ(calls("/charge"), 1u) << "what was handed in since is not in doubt";
 }

@@ -49,7 +49,8 @@ class PgErasureStore final : public ErasureStore {
     TRY(rows);
     std::vector<ErasedTable> all;
     for (const auto row : *rows)
-      all.push_back({std::string(row.table_name()), row.rows(), row.oldest(), row.newest(), std::string(row.digest()), row.begun()});
+      all.push_back(
+          {std::string(row.table_name()), row.rows(), row.oldest(), row.newest(), std::string(row.digest()), row.begun()});
     return all;
   }
 

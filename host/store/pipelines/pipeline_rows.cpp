@@ -56,8 +56,13 @@ struct ActionColumns {
     any = true;
   }
   Parameters take(const PipelineWalk& walk, int next) {
-    return {std::to_string(walk.shard()), std::to_string(walk.org.value), std::to_string(walk.id.value), order.take(),
-            route.take(), payload.take(), std::to_string(next)};
+    return {std::to_string(walk.shard()),
+            std::to_string(walk.org.value),
+            std::to_string(walk.id.value),
+            order.take(),
+            route.take(),
+            payload.take(),
+            std::to_string(next)};
   }
 };
 

@@ -80,8 +80,7 @@ class PgFenceStore final : public FenceStore {
   }
 
   Result<void> end(Timestamp restored_to, const std::string& actor, std::int64_t ended, std::int64_t noted) override {
-    TRY(link_.run(sql::end_fence,
-                  {std::to_string(restored_to.micros), actor, std::to_string(ended), std::to_string(noted)}));
+    TRY(link_.run(sql::end_fence, {std::to_string(restored_to.micros), actor, std::to_string(ended), std::to_string(noted)}));
     return {};
   }
 

@@ -374,6 +374,17 @@ CREATE TABLE edited_payloads (
 );
 ALTER TABLE edited_payloads ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE erasures (
+  erased_org integer NOT NULL,
+  table_name text NOT NULL,
+  rows bigint NOT NULL,
+  oldest timestamp with time zone,
+  newest timestamp with time zone,
+  digest text NOT NULL,
+  begun_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT erasures_pkey PRIMARY KEY (erased_org, table_name)
+);
+
 CREATE TABLE failure_check_hosts (
   host_id integer NOT NULL,
   schedule text NOT NULL,
@@ -816,6 +827,13 @@ CREATE TABLE replay_turns (
   CONSTRAINT replay_turns_pkey PRIMARY KEY (org_id)
 );
 ALTER TABLE replay_turns ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE restores (
+  restored_to timestamp with time zone NOT NULL,
+  fenced_at timestamp with time zone DEFAULT now() NOT NULL,
+  actor text NOT NULL,
+  CONSTRAINT restores_pkey PRIMARY KEY (restored_to)
+);
 
 CREATE TABLE rule_channels (
   org_id integer NOT NULL,
@@ -1395,6 +1413,38 @@ AS $function$
   SELECT false, lost.names FROM lost WHERE status <> 'accepted'
 $function$;
 
+CREATE FUNCTION erase_rows(org integer, leaf regclass, name text, first_page bigint, pages integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'waybill', 'pg_temp'
+AS $function$
+DECLARE
+  key  text;
+  at   text;
+  gone record;
+BEGIN
+  SELECT string_agg(format('t.%I', a.attname), ', ' ORDER BY k.place) INTO key
+  FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(column_number, place)
+  JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.column_number
+  WHERE i.indrelid = leaf AND i.indisprimary;
+  SELECT format('t.%I', a.attname) INTO at FROM pg_attribute a
+  WHERE a.attrelid = leaf AND a.atttypid = 'timestamptz'::regtype AND NOT a.attisdropped ORDER BY a.attnotnull DESC, a.attnum LIMIT 1;
+  PERFORM set_config('waybill.erased_org', org::text, true);
+  EXECUTE format('WITH gone AS (DELETE FROM ONLY %s t WHERE t.ctid >= $2 AND t.ctid < $3 AND t.org_id = $1 RETURNING ROW(%s)::text AS key, %s AS at)'
+                 ' SELECT count(*) AS rows, min(at) AS oldest, max(at) AS newest, string_agg(key, E''\n'' ORDER BY key) AS keys FROM gone',
+                 leaf, coalesce(key, 't.*'), coalesce(at, 'NULL::timestamptz'))
+  INTO gone USING org, format('(%s,0)', first_page)::tid, format('(%s,0)', first_page + pages)::tid;
+  PERFORM set_config('waybill.erased_org', '', true);
+  IF gone.rows > 0 THEN
+    INSERT INTO erasures AS e (erased_org, table_name, rows, oldest, newest, digest)
+    VALUES (org, name, gone.rows, gone.oldest, gone.newest, encode(sha256(convert_to(gone.keys, 'UTF8')), 'hex'))
+    ON CONFLICT (erased_org, table_name) DO UPDATE SET
+      rows = e.rows + excluded.rows, oldest = least(e.oldest, excluded.oldest), newest = greatest(e.newest, excluded.newest),
+      digest = encode(sha256(convert_to(e.digest || excluded.digest, 'UTF8')), 'hex');
+  END IF;
+  RETURN gone.rows;
+END $function$;
+
 CREATE FUNCTION fan_out(org integer, event bigint, debounce interval, max_bytes integer)
  RETURNS integer
  LANGUAGE sql
@@ -1680,7 +1730,22 @@ CREATE FUNCTION refuse()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+DECLARE
+  erased    text := current_setting('waybill.erased_org', true);
+  may_erase boolean;
 BEGIN
+  IF TG_OP = 'DELETE' AND erased ~ '^[0-9]{1,9}$' THEN
+    IF TG_LEVEL = 'ROW' AND OLD.org_id = erased::integer THEN
+      RETURN OLD;
+    ELSIF TG_LEVEL = 'STATEMENT' THEN
+      EXECUTE format('SELECT pg_has_role(current_user, c.relowner, ''USAGE'')'
+                     ' AND EXISTS (SELECT FROM %I.organisations WHERE org_id = $1 AND disabled_at IS NOT NULL)'
+                     ' FROM pg_catalog.pg_class c WHERE c.oid = $2', TG_TABLE_SCHEMA) INTO may_erase USING erased::integer, TG_RELID;
+      IF may_erase THEN
+        RETURN NULL;
+      END IF;
+    END IF;
+  END IF;
   RAISE EXCEPTION 'waybill: % on % is not allowed', TG_OP, TG_TABLE_NAME USING ERRCODE = 'check_violation', HINT = TG_ARGV[0];
 END $function$;
 

@@ -50,10 +50,11 @@ std::optional<int> offset_of(std::string_view zone) {
   return (west ? -1 : 1) * (hours * 3600 + minutes * 60);
 }
 
+constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
+
 }  // namespace
 
 std::optional<Timestamp> parse_rfc3339(std::string_view text) {
-  constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";
   if (!has_shape(text.substr(0, kShape.size()), kShape)) return std::nullopt;
   std::tm utc{};
   utc.tm_year = number_in(text, 0, 4) - 1900;
@@ -79,6 +80,16 @@ std::optional<Timestamp> parse_rfc3339(std::string_view text) {
   constexpr std::int64_t kEnd = 253'402'300'800;  // year 10000: what the offset moves there has no RFC 3339 form in UTC
   const auto utc_seconds = seconds - *offset;
   return utc_seconds >= 0 && utc_seconds < kEnd ? std::optional(Timestamp{utc_seconds * 1'000'000}) : std::nullopt;
+}
+
+std::optional<Timestamp> parse_rfc3339_micros(std::string_view text) {
+  auto time = parse_rfc3339(text);
+  if (!time || text[kShape.size()] != '.') return time;
+  const auto digits = text.substr(kShape.size() + 1);
+  std::int64_t unit = 100'000;
+  for (std::size_t i = 0; unit > 0 && digits[i] >= '0' && digits[i] <= '9'; ++i, unit /= 10)
+    time->micros += (digits[i] - '0') * unit;
+  return time;
 }
 
 }  // namespace waybill

@@ -28,5 +28,7 @@ struct Timestamp {
 std::string format_rfc3339(Timestamp t);
 // Any RFC 3339 time from 1970 to 9999 in UTC, fractions cut off; none if it is no such time.
 std::optional<Timestamp> parse_rfc3339(std::string_view text);
+// The same with its fraction, to the microsecond.
+std::optional<Timestamp> parse_rfc3339_micros(std::string_view text);
 
 }  // namespace waybill

@@ -27,6 +27,10 @@ constexpr CommandNotes kNotes[] = {
      "waybill migrate --plan  # what it would do\n"
      "waybill migrate\n"
      "waybill migrate --config /etc/waybill/waybill.yaml"},
+    {"restore-fence", Needs::database, "hosts run, a submission is newer than the moment, or it failed; run it again, it goes on",
+     "",
+     "waybill restore-fence --since 2026-11-23T09:30:00Z --dry-run\n"
+     "waybill restore-fence --since 2026-11-23T09:30:00Z"},
     {"roles", Needs::database, kFailed, "",
      "waybill roles\n"
      "waybill roles --app waybill_app --reader waybill_reader --tenant waybill_tenant"},
@@ -115,6 +119,8 @@ constexpr CommandNotes kNotes[] = {
     {"org weight", Needs::database, "there is none of this name, or it failed", "", "waybill org weight acme 3"},
     {"org disable", Needs::database, "there is none of this name, or it failed", "", "waybill org disable acme"},
     {"org enable", Needs::database, "there is none of this name, or it failed", "", "waybill org enable acme"},
+    {"org erase", Needs::database, "it is not disabled, or not for long enough, or it failed; run it again, it goes on", "",
+     "waybill org erase acme --confirm acme --certificate acme-erased.json"},
     {"form preview", Needs::configuration, "it would be refused or fail, or the command failed", "",
      "echo '{\"name\":\"Ada\",\"email\":\"ada@example.net\",\"message\":\"Hello\"}' | waybill form preview contact --fields -"},
     {"form simulate", Needs::configuration, "it would be refused or fail, or the command failed", "",
@@ -137,7 +143,7 @@ constexpr CommandNotes kNotes[] = {
 };
 
 constexpr CommandHeading kHeadings[] = {
-    {"Run it", " serve check doctor migrate reload hosts registry roles keys "},
+    {"Run it", " serve check doctor migrate restore-fence reload hosts registry roles keys "},
     {"See and mend what is under way", " explain failed dead target failures provider pipeline archive drain "},
     {"Set it up", " org token form plugin "},
     {"This command line", " completion manual "},

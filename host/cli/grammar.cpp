@@ -41,6 +41,17 @@ void add_doctor_command(CommandLine& line) {
       ->check(CLI::Range(1, 86'400));
 }
 
+void add_restore_command(CommandLine& line) {
+  CLI::App* fence = line.command(
+      &line.app, "restore-fence",
+      "After a restore, before hosts start: end what may have been sent since and must not be sent twice",
+      [&] { return fence_restore(line.options, line.restore); }, true);
+  fence->add_option("--since", line.restore.since, "The moment to which the database was restored (RFC 3339)")->required();
+  fence->add_flag("--dry-run", line.restore.dry_run, "Only tell how many, and of which targets");
+  fence->add_flag("--force", line.restore.force, "Also while hosts run, or after they have run since the restore");
+  fence->add_option("--actor", line.restore.actor, "Who acts, for the audit (default: your user name)");
+}
+
 void add_roles_command(CommandLine& line) {
   CLI::App* roles = line.command(
       &line.app, "roles",
@@ -244,6 +255,13 @@ void add_org_commands(CommandLine& line) {
   weighing->add_option("weight", line.weight, "From 1, which all have at first, to 1000")->required();
   add_org_command("disable", "Refuse its tokens; what it has handed in is still delivered", disable_org);
   add_org_command("enable", "Accept the tokens of a disabled one again", enable_org);
+  CLI::App* erasure = line.command(
+      orgs, "erase", "Delete a disabled one with everything that it has in the database, and certify what was deleted",
+      [&] { return erase_org(line.options, line.erase); }, true);
+  erasure->add_option("name", line.erase.org, "Its name")->required();
+  erasure->add_option("--confirm", line.erase.confirmed, "Its name once more")->required();
+  erasure->add_option("--certificate", line.erase.certificate, "A new file for the certificate")->type_name("FILE")->required();
+  erasure->add_option("--actor", line.erase.actor, "Who acts, for the audit (default: your user name)");
 }
 
 void add_form_commands(CommandLine& line) {
@@ -322,11 +340,11 @@ CommandLine::CommandLine()
                  "Configuration file (default: $WAYBILL_CONFIG, else ./waybill.yaml, else /etc/waybill/waybill.yaml)")
       ->type_name("FILE");
   for (const auto add :
-       {add_host_commands,   add_doctor_command,    add_roles_command,    add_key_commands,    add_reload_command,
-        add_hosts_commands,  add_registry_commands, add_explain_command,  add_failed_commands, add_dead_commands,
-        add_drain_command,   add_archive_commands,  add_failure_commands, add_plugin_commands, add_provider_commands,
-        add_target_commands, add_pipeline_commands, add_org_commands,     add_form_commands,   add_token_commands,
-        add_own_commands})  // as `waybill --help` lists them
+       {add_host_commands,     add_doctor_command,  add_restore_command,   add_roles_command,    add_key_commands,
+        add_reload_command,    add_hosts_commands,  add_registry_commands, add_explain_command,  add_failed_commands,
+        add_dead_commands,     add_drain_command,   add_archive_commands,  add_failure_commands, add_plugin_commands,
+        add_provider_commands, add_target_commands, add_pipeline_commands, add_org_commands,     add_form_commands,
+        add_token_commands,    add_own_commands})  // as `waybill --help` lists them
     add(*this);
   app.footer(group_footer(""));
 }

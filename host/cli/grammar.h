@@ -17,8 +17,10 @@
 #include "cli/failures.h"
 #include "cli/forms.h"
 #include "cli/hosts.h"
+#include "cli/org_erase.h"
 #include "cli/registry.h"
 #include "cli/repairs.h"
+#include "cli/restore.h"
 #include "cli/targets.h"
 #include "cli/tokens.h"
 
@@ -46,6 +48,8 @@ struct CommandLine {
   FailedOptions failed;
   PluginCheckOptions checked;
   RepairOptions repair;
+  RestoreOptions restore;
+  EraseOptions erase;
   FormOptions form;
   TokenOptions token;
   TargetOptions target;

@@ -101,23 +101,21 @@ Millis suspect_delay(std::uint32_t losses) { return losses < 2 ? Millis{1'000} :
 
 namespace {
 
-// Nobody saw the attempt's end. It does not count, but `blame` may end the delivery.
-Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& contract, Timestamp now, const std::string& actor,
-                              Blame blame, std::string words, Reach reach = Reach::maybe_sent) {
+// An attempt that nobody saw the end of, and that does not count.
+Settlement begin_lost(const OrphanedDelivery& lost, const Contract& contract, Event event, const std::string& actor,
+                      std::string words, Reach reach) {
   const bool maybe_sent = reach != Reach::not_sent;
-  const std::uint32_t losses = lost.history.lease_lost + (blame == Blame::suspect ? 1 : 0);
   Settlement s{.delivery = lost.delivery,
                .token = lost.token,
                .status = Status::due,
                .history = lost.history,
-               .trigger = std::string(to_string(Event::lease_lost)),
+               .trigger = std::string(to_string(event)),
                .actor = actor,
                .action_type = contract.action_type,
                .of_form = contract.is_of_form(),
                .of_stage = contract.is_of_stage()};
   ++s.history.attempt_count;
   ++s.history.uncounted;
-  s.history.lease_lost = losses;
   s.history.maybe_sent |= maybe_sent;
   s.attempt = AttemptRecord{.number = s.history.attempt_count,
                             .started = lost.claimed_at,
@@ -129,6 +127,15 @@ Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& cont
                             .provider_ref = {},
                             .counts = false,
                             .maybe_sent = maybe_sent};
+  return s;
+}
+
+// Nobody saw the attempt's end. It does not count, but `blame` may end the delivery.
+Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& contract, Timestamp now, const std::string& actor,
+                              Blame blame, std::string words, Reach reach = Reach::maybe_sent) {
+  const std::uint32_t losses = lost.history.lease_lost + (blame == Blame::suspect ? 1 : 0);
+  auto s = begin_lost(lost, contract, Event::lease_lost, actor, std::move(words), reach);
+  s.history.lease_lost = losses;
   apply(decide_lost(contract, losses, lost.created, now, reach), contract, {lost.kind, lost.client_ref, lost.action_order}, now,
         s);
   if (s.status == Status::due && blame == Blame::suspect) s.due = now + suspect_delay(losses);
@@ -238,6 +245,16 @@ Settlement settlement_of(const OrphanedDelivery& lost, const Contract& contract,
       lost, contract, now, actor, blame,
       "host " + std::to_string(lost.host.value) + " was lost " +
           (blame == Blame::suspect ? "inside the plugin of this attempt" : "during this attempt; nobody saw its end"));
+}
+
+Settlement settlement_of_restored(const OrphanedDelivery& lost, const Contract& contract, Timestamp now,
+                                  const std::string& actor) {
+  auto s = begin_lost(lost, contract, Event::exhaust, actor,
+                      "the database was restored to this moment: whether it was sent after it is not known", Reach::maybe_sent);
+  const auto kind = contract.is_of_channel() ? Decision::Kind::exhaust : Decision::Kind::dead_letter;
+  apply({kind, "restored"}, contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
+  s.trigger = "restore";
+  return s;
 }
 
 Settlement minimal(Settlement refused) {

@@ -33,6 +33,11 @@ enum class Blame : std::uint8_t { none, suspect };
 Settlement settlement_of(const OrphanedDelivery& lost, const Contract& contract, Timestamp now, const std::string& actor,
                          Blame blame);
 
+// The settlement of a delivery that must not be sent twice and may have been sent since the moment to which its database was
+// restored, `lost.claimed_at`.
+Settlement settlement_of_restored(const OrphanedDelivery& lost, const Contract& contract, Timestamp now,
+                                  const std::string& actor);
+
 // How long a suspect waits after `losses` deaths.
 Millis suspect_delay(std::uint32_t losses);
 

@@ -65,6 +65,7 @@ TEST_F(CommandSchemas, OfWhatLooksAfterTheInstallation) {
   EXPECT_EQ(said({"check"})["good"], true);
   EXPECT_FALSE(said({"check", "--online"}, 1)["online"].empty());
   said({"roles"});
+  EXPECT_EQ(said({"restore-fence", "--since", "2026-01-01T00:00:00Z"})["ended"], 0);
   EXPECT_EQ(said({"keys", "rewrap"})["rewrapped"], 0);
   EXPECT_TRUE(said({"keys", "give-up"}).empty());
   EXPECT_EQ(said({"reload"}, 1)["error"]["message"], "no host of this installation is running on this machine");
@@ -98,6 +99,8 @@ TEST_F(CommandSchemas, OfOrganisationsAndTokens) {
   EXPECT_EQ(said({"token", "revoke", "till"})["name"], "till");
   EXPECT_EQ(said({"token", "revoke", "--id", id})["id"], id);
   said({"token", "revoke", "till"}, 1);
+  said({"org", "disable", "acme"});
+  said({"org", "erase", "acme", "--confirm", "acme", "--certificate", "gone.json"}, 1);  // not yet
 }
 
 TEST_F(CommandSchemas, OfSubmissionsAndDeadLetters) {

@@ -30,6 +30,8 @@ constexpr Limit kLimits[] = {
     {"doctor", &DatabaseTimeouts::read, false},
     {"drain", &DatabaseTimeouts::maintenance, true},
     {"archive", &DatabaseTimeouts::maintenance, true},
+    {"fence", &DatabaseTimeouts::maintenance, true},
+    {"erase", &DatabaseTimeouts::maintenance, true},
     {"failure_checks", &DatabaseTimeouts::maintenance, true},
     {"dead", &DatabaseTimeouts::maintenance, false},
     {"organisations", &DatabaseTimeouts::maintenance, false},

@@ -76,6 +76,7 @@ Result<TransitionResult> PipelineRows::repair(Connection& connection, Shard shar
 Result<TransitionResult> PipelineRows::rerun(Connection& connection, PipelineWalk& walk, const PipelineRepair& order) {
   const auto [to, why_not] = state_to_rerun(order, walk.place(), walk.visited);
   if (to == nullptr) return refused(walk, why_not);
+  walk.restored_to.reset();  // whoever orders it has looked whether it was sent
   const auto before = walk.runs;
   const bool is_partly = to == walk.state && std::any_of(before.begin(), before.end(), has_no_result);
   std::optional<std::vector<std::size_t>> same;

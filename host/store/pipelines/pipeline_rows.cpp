@@ -28,26 +28,6 @@ std::optional<std::string> reference_in(const Facts& facts, const Term& term) {
   return std::nullopt;
 }
 
-Result<void> run_actions(Connection& connection, PipelineWalk& walk, const std::vector<std::size_t>& places) {
-  ArrayText order, route, payload;
-  for (const auto place : places) {
-    auto& run = walk.runs[place];
-    order.add(static_cast<std::int64_t>(walk.first_action) + static_cast<std::int64_t>(place));
-    route.add(walk.routes.at(walk.version.definition->contract_of(*walk.state, run.action)).value);
-    payload.add(walk.input_of(run));
-    run.status = Status::due;
-  }
-  std::size_t last = places.back();  // or what a rerun took over from the step before
-  for (std::size_t i = last; i < walk.runs.size(); ++i)
-    if (walk.runs[i].status) last = i;
-  const auto next = walk.first_action + static_cast<int>(last) + 1;
-  TRY(connection.run(sql::run_actions,
-                     {std::to_string(walk.shard()), std::to_string(walk.org.value), std::to_string(walk.id.value), order.take(),
-                      route.take(), payload.take(), std::to_string(next)}));
-  walk.next_action = next;
-  return {};
-}
-
 PipelineMoved moved_along(const PipelineWalk& walk, const PipelineTransition& transition) {
   PipelineMoved moved{.pipeline = walk.pipeline().name, .to = transition.to, .took = walk.now - walk.entered, .metrics = {}};
   for (const auto& metric : walk.pipeline().metrics)
@@ -61,6 +41,65 @@ bool is_sure_to_handle_failure(const PipelineWalk& walk) {
   return std::any_of(moves.begin(), moves.end(), [&](const PipelineTransition& move) {
     return move.from == walk.state->name && move.is_automatic() && move.on_failure && (move.otherwise || move.when.is_always());
   });
+}
+
+// Deliveries of a step that are stored with one statement.
+struct ActionColumns {
+  ArrayText order, route, payload;
+  bool any = false;
+
+  void add(const PipelineWalk& walk, std::size_t place) {
+    const auto& run = walk.runs[place];
+    order.add(static_cast<std::int64_t>(walk.first_action) + static_cast<std::int64_t>(place));
+    route.add(walk.routes.at(walk.version.definition->contract_of(*walk.state, run.action)).value);
+    payload.add(walk.input_of(run));
+    any = true;
+  }
+  Parameters take(const PipelineWalk& walk, int next) {
+    return {std::to_string(walk.shard()),
+            std::to_string(walk.org.value),
+            std::to_string(walk.id.value),
+            order.take(),
+            route.take(),
+            payload.take(),
+            std::to_string(next)};
+  }
+};
+
+// It may have been sent before the database was restored, and must not be sent twice.
+bool is_in_doubt(const PipelineWalk& walk, const PipelineWalk::Run& run) {
+  const auto& definition = *walk.version.definition;
+  return walk.restored_to && definition.contracts.at(definition.contract_of(*walk.state, run.action)).policy == Policy::one_shot;
+}
+
+// True: some of them have ended at once.
+Result<bool> run_actions(Connection& connection, PipelineWalk& walk, const std::vector<std::size_t>& places) {
+  ActionColumns due, doubtful;
+  for (const auto place : places) {
+    auto& run = walk.runs[place];
+    const bool doubt = is_in_doubt(walk, run);
+    (doubt ? doubtful : due).add(walk, place);
+    run.status = doubt ? Status::exhausted : Status::due;
+    if (doubt) run.reason = "restored";
+  }
+  std::size_t last = places.back();  // or what a rerun took over from the step before
+  for (std::size_t i = last; i < walk.runs.size(); ++i)
+    if (walk.runs[i].status) last = i;
+  const auto next = walk.first_action + static_cast<int>(last) + 1;
+  if (due.any) {
+    auto parameters = due.take(walk, next);
+    parameters.emplace_back(std::string(walk.restored_to ? "t" : "f"));
+    TRY(connection.run(sql::run_actions, parameters));
+  }
+  if (doubtful.any) {
+    auto parameters = doubtful.take(walk, next);
+    parameters.emplace_back(std::to_string(walk.restored_to->micros));
+    parameters.emplace_back(std::string(is_sure_to_handle_failure(walk) ? "f" : "t"));
+    TRY(connection.run(sql::end_restored_actions, parameters));
+    walk.has_ended_restored = true;
+  }
+  walk.next_action = next;
+  return doubtful.any;
 }
 
 bool has_ended_badly(const PipelineWalk::Run& run) { return run.status == Status::rejected || run.status == Status::exhausted; }
@@ -164,6 +203,7 @@ Result<void> PipelineRows::enter(Connection& connection, PipelineWalk& walk, con
   for (const auto action : actions) walk.runs.push_back({.action = action});
   walk.first_action = walk.next_action;
   walk.entered = walk.now;
+  walk.has_ended_restored = false;
   TRY(connection.run(sql::move_pipeline,
                      {std::to_string(walk.shard()), std::to_string(walk.id.value), walk.state->name, std::to_string(walk.step),
                       places_of(actions), std::to_string(walk.first_action), walk.state->terminal ? "t" : "f", transition.trigger,
@@ -174,7 +214,7 @@ Result<void> PipelineRows::enter(Connection& connection, PipelineWalk& walk, con
 // The letters that its actions had before all of them had ended.
 Result<void> PipelineRows::handle_failure(Connection& connection, PipelineWalk& walk) {
   walk.is_failure_handled = true;
-  if (walk.runs.size() < 2) return {};
+  if (walk.runs.size() < 2 && !walk.has_ended_restored) return {};
   TRY(connection.run(sql::drop_letters,
                      {std::to_string(walk.shard()), std::to_string(walk.id.value), std::to_string(walk.first_action)}));
   return {};
@@ -190,10 +230,17 @@ Result<void> PipelineRows::go_on(Connection& connection, PipelineWalk& walk) {
         walk.is_failure_handled |=
             std::any_of(walk.runs.begin(), walk.runs.end(), has_ended_badly) && is_sure_to_handle_failure(walk);
         return {};
-      case NextStep::Kind::run:
-        return run_actions(connection, walk, next.actions);
+      case NextStep::Kind::run: {
+        const auto some_have_ended = run_actions(connection, walk, next.actions);
+        TRY(some_have_ended);
+        if (!*some_have_ended) return {};
+        break;
+      }
       case NextStep::Kind::blocked:
-        return block(connection, walk, has_failed(runs) ? "" : "no transition is open");
+        return block(connection, walk,
+                     walk.has_ended_restored ? "an action may have been sent before the database was restored"
+                     : has_failed(runs)      ? ""
+                                             : "no transition is open");
       case NextStep::Kind::move:
         if (static_cast<std::uint32_t>(walk.step) >= kMaxSteps)
           return block(connection, walk, "it has entered " + std::to_string(kMaxSteps) + " states");

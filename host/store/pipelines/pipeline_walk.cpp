@@ -167,7 +167,8 @@ Result<std::vector<PipelineWalk>> read_walks(Connection& connection, PipelineVer
                       .step = static_cast<int>(row.step()),
                       .next_action = static_cast<int>(row.next_action()),
                       .now = row.now(),
-                      .is_blocked = row.is_blocked()};
+                      .is_blocked = row.is_blocked(),
+                      .restored_to = row.restored_to()};
     walk.state = walk.pipeline().find(row.state());
     if (!walk.state) return fail(Error::Kind::bug, "a submission is in a state that its pipeline does not have");
     take_runs(*runs, next, walk);

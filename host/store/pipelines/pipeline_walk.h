@@ -35,6 +35,9 @@ struct PipelineWalk {
   int first_action = 1;  // of the present step
   Timestamp entered, now;
   bool is_blocked = false;
+  // To which the database was restored since: an action of policy one_shot may have been sent then, and ends unsent.
+  std::optional<Timestamp> restored_to{};
+  bool has_ended_restored = false;  // such an action of the present step, in this transaction
   bool is_failure_handled =
       false;  // a transition of this transaction handled a failure, or is sure to when all actions have ended
   std::vector<std::string> visited{};                          // the states of all steps

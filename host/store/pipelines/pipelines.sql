@@ -94,10 +94,11 @@ FOR UPDATE NOWAIT;
 SELECT id FROM submissions WHERE shard = :shard AND id = ANY (:submissions::bigint[]) AND kind = 'pipeline' ORDER BY id FOR UPDATE;
 
 -- name: walking
--- Reads where submissions are.
+-- Reads where submissions are, and the moment to which the database was restored since they, or what started them, were handed in: what follows
+-- may have been done already, after it.
 -- takes: shard, submissions
 -- returns: submission_id number, org_id number, version_id number, state text, step number, next_action number, routes text
--- returns: metadata text, client_ref text, payload text?, created time, now time, is_blocked flag
+-- returns: metadata text, client_ref text, payload text?, created time, now time, is_blocked flag, restored_to time?
 SELECT p.submission_id,
        p.org_id,
        p.version_id,
@@ -110,7 +111,13 @@ SELECT p.submission_id,
        convert_from(s.body, 'UTF8') AS payload,
        micros(s.created_at) AS created,
        micros(clock_timestamp()) AS now,
-       p.blocked_at IS NOT NULL AS is_blocked
+       p.blocked_at IS NOT NULL AS is_blocked,
+       CASE WHEN EXISTS (SELECT FROM restores) THEN (
+         WITH RECURSIVE above AS (
+           SELECT p.parent AS parent, s.created_at AS at
+           UNION ALL
+           SELECT q.parent, q.created_at FROM above JOIN pipeline_submissions q ON q.shard = (above.parent % 1024)::smallint AND q.submission_id = above.parent)
+         SELECT micros(max(restored_to)) FROM restores WHERE restored_to >= (SELECT min(at) FROM above)) END AS restored_to
 FROM pipeline_submissions p JOIN submissions s ON s.shard = p.shard AND s.id = p.submission_id
 WHERE p.shard = :shard AND p.submission_id = ANY (:submissions::bigint[]) ORDER BY p.submission_id;
 
@@ -176,8 +183,8 @@ FROM at_state a JOIN moved ON true;
 
 -- name: run_actions
 -- Stores deliveries of a submission's present step, each with a payload of its own. The arrays have one element for each delivery;
--- `:next_action` is the action_order of the next one.
--- takes: shard, org, submission, action_orders, routes, payloads, next_action
+-- `:next_action` is the action_order of the next one; `:maybe_sent`: they may have been sent before the database was restored.
+-- takes: shard, org, submission, action_orders, routes, payloads, next_action, maybe_sent
 WITH wanted AS MATERIALIZED (
   SELECT t.*, nextval('object_ids') * 1024 + :shard::smallint AS id
   FROM unnest(:action_orders::smallint[], :routes::int[], :payloads::text[]) AS t(place, route, payload)),
@@ -187,8 +194,33 @@ next AS (
 body AS (
   INSERT INTO edited_payloads (shard, delivery_id, org_id, body)
   SELECT :shard::smallint, id, :org, convert_to(payload, 'UTF8') FROM wanted)
-INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, edited)
-SELECT :shard::smallint, id, :org, :submission, place, route, clock_timestamp(), 'due', true FROM wanted;
+INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, maybe_sent, edited)
+SELECT :shard::smallint, id, :org, :submission, place, route, clock_timestamp(), 'due', :maybe_sent::boolean, true FROM wanted;
+
+-- name: end_restored_actions
+-- Stores deliveries of a submission's present step that are not sent, since they may have been after `:restored_to`, the moment to which the database
+-- was restored: each as ended, with an attempt that nobody saw, and, if `:is_dead`, as a dead letter. Otherwise as run_actions.
+-- takes: shard, org, submission, action_orders, routes, payloads, next_action, restored_to, is_dead
+WITH wanted AS MATERIALIZED (
+  SELECT t.*, nextval('object_ids') * 1024 + :shard::smallint AS id, c.contract::jsonb ->> 'actionType' AS action_type, clock_timestamp() AS at
+  FROM unnest(:action_orders::smallint[], :routes::int[], :payloads::text[]) AS t(place, route, payload)
+  JOIN contract_snapshots c ON c.route_id = t.route),
+next AS (
+  UPDATE pipeline_submissions SET next_action = greatest(next_action, :next_action), blocked_at = NULL
+  WHERE shard = :shard AND submission_id = :submission),
+body AS (
+  INSERT INTO edited_payloads (shard, delivery_id, org_id, body)
+  SELECT :shard::smallint, id, :org, convert_to(payload, 'UTF8') FROM wanted),
+attempt AS (
+  INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, outcome, error, counts, maybe_sent)
+  SELECT :shard::smallint, id, 1, :org, at_micros(:restored_to), 'unknown',
+         'the database was restored to this moment: whether it was sent after it is not known', false, true FROM wanted),
+letter AS (
+  INSERT INTO dead_letters (shard, id, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, died_at)
+  SELECT :shard::smallint, w.id, :org, :submission, s.kind, s.client_ref, s.target, w.place, w.action_type, 'restored', w.at
+  FROM wanted w JOIN submissions s ON s.shard = :shard AND s.id = :submission WHERE :is_dead::boolean)
+INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, attempt_count, reason, ended_at)
+SELECT :shard::smallint, id, :org, :submission, place, action_type, route, 'exhausted', 1, 'restored', at FROM wanted;
 
 -- name: block_pipeline
 -- Notes that a submission waits for somebody. A row if it did not before.

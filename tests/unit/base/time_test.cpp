@@ -82,5 +82,14 @@ TEST(ToString, AProblemNamesItsFileLineAndField) {  // M13
   EXPECT_EQ(to_string(Problem{"", 0, "", "odd"}), "odd");
 }
 
+TEST(ParseRfc3339, KeepsTheFractionOnlyWhereItIsAskedFor) {  // O7
+  EXPECT_EQ(parse_rfc3339("1970-01-01T00:00:01.5Z"), Timestamp{1'000'000});
+  EXPECT_EQ(parse_rfc3339_micros("1970-01-01T00:00:01.5Z"), Timestamp{1'500'000});
+  EXPECT_EQ(parse_rfc3339_micros("1970-01-01T00:00:01.0000019Z"), Timestamp{1'000'001});
+  EXPECT_EQ(parse_rfc3339_micros("1970-01-01T01:00:01.25+01:00"), Timestamp{1'250'000});
+  EXPECT_EQ(parse_rfc3339_micros("1970-01-01T00:00:01Z"), Timestamp{1'000'000});
+  EXPECT_FALSE(parse_rfc3339_micros("1970-01-01T00:00:01.5"));
+}
+
 }  // namespace
 }  // namespace waybill

@@ -16,9 +16,12 @@
 #include "cli/failed.h"
 #include "cli/failures.h"
 #include "cli/forms.h"
+#include "cli/proof.h"
+#include "cli/queue.h"
 #include "cli/repairs.h"
 #include "cli/targets.h"
 #include "cli/tokens.h"
+#include "cli/waiting.h"
 
 namespace waybill {
 
@@ -42,6 +45,9 @@ struct CommandLine {
   ArchiveOptions archive;
   FailureOptions failures;
   FailedOptions failed;
+  ProofOptions proof;
+  QueueOptions queue;
+  WaitingOptions waiting;
   PluginCheckOptions checked;
   RepairOptions repair;
   FormOptions form;
@@ -57,5 +63,8 @@ struct CommandLine {
 void add_failed_commands(CommandLine& line);
 void add_dead_commands(CommandLine& line);
 void add_target_commands(CommandLine& line);
+void add_proof_command(CommandLine& line);
+void add_queue_command(CommandLine& line);
+void add_waiting_commands(CommandLine& line);
 
 }  // namespace waybill

@@ -5,7 +5,7 @@
 namespace waybill::testing {
 namespace {
 
-const Operator kAda{"ada", "test"};
+const Operator kWatcher{"ada", "test"};
 
 class BacklogContract : public StoreWorld {
  protected:
@@ -71,9 +71,9 @@ TEST_F(BacklogContract, TellsWhatStopsItAndWhichRateIsInForce) {
   submit_many(1, "a-", "sms.a");
   submit_many(1, "b-", "sms.b");
   submit_many(1, "c-", "sms.c");
-  ASSERT_TRUE(targets->pause({"default", "sms.a"}, "sent twice", true, kAda));
+  ASSERT_TRUE(targets->pause({"default", "sms.a"}, "sent twice", true, kWatcher));
   rest({{kDefaultOrg, "sms.b", queue->due_routes(0)->now + Seconds(60), "busy"}});
-  ASSERT_TRUE(targets->order_rate({"default", "sms.c"}, {3, Seconds(1)}, {}, true, kAda));
+  ASSERT_TRUE(targets->order_rate({"default", "sms.c"}, {3, Seconds(1)}, {}, true, kWatcher));
   EXPECT_EQ(of("sms.a").backlog.stopped, "paused");
   EXPECT_EQ(of("sms.a").stop_reason, "sent twice");
   EXPECT_EQ(of("sms.b").backlog.stopped, "in an outage");
@@ -97,7 +97,7 @@ TEST_F(BacklogContract, OfOneOrganisationNothingOfOthersIsSeen) {
   sql.execute("INSERT INTO organisations (name) VALUES ('acme')");
   submit_many(2, "a-", "sms.a");
   submit_many(3, "a-", "sms.a", {2});
-  ASSERT_TRUE(targets->pause({"default", "sms.a"}, "sent twice", true, kAda));
+  ASSERT_TRUE(targets->pause({"default", "sms.a"}, "sent twice", true, kWatcher));
   sql.execute(
       "UPDATE ready SET lease_lost = 1, queued = false WHERE org_id = 1 AND delivery_id = (SELECT min(delivery_id) FROM ready)");
   const auto theirs = standing({.org = OrgId{2}});

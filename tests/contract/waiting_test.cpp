@@ -9,7 +9,7 @@
 namespace waybill::testing {
 namespace {
 
-const Operator kAda{"ada", "test"};
+const Operator kKeeper{"ada", "test"};
 
 class NoTypes final : public ActionTypes {
  public:
@@ -36,7 +36,7 @@ class WaitingContract : public StoreWorld {
   }
 
   WaitingOrder order(const std::string& target = "sms.a") {
-    return {.org = kDefaultOrg, .filter = {.target = target}, .reason = "of no use any more", .by = kAda};
+    return {.org = kDefaultOrg, .filter = {.target = target}, .reason = "of no use any more", .by = kKeeper};
   }
   WaitingDone end(const WaitingOrder& wanted) {
     const auto done = end_waiting(*waiting, wanted);
@@ -123,6 +123,14 @@ TEST_F(WaitingContract, ManyAtOnceEndEachDeliveryOnce) {  // O5
   EXPECT_EQ(sql.number("SELECT count(*) FROM deliveries"), static_cast<std::int64_t>(first.count + second.count));
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log WHERE action = 'waiting_ended'"),
             static_cast<std::int64_t>(first.count + second.count));
+}
+
+// Its submission is younger than the first look; here by a clock that the test sets.
+TEST_F(WaitingContract, WhatComesInMeanwhileIsLeftAlone) {  // O5
+  submit_many(2, "a-", "sms.a");
+  sql.execute("UPDATE submissions SET created_at = now() + interval '1 hour' WHERE client_ref = 'a-1'");
+  EXPECT_EQ(end(order()).count, 1u);
+  EXPECT_EQ(state("a-1"), "pending");
 }
 
 // A row that somebody holds locked is passed over; nobody waits for it.
@@ -238,7 +246,7 @@ TEST_F(WaitingContract, WhatIsTriedMeanwhileStays) {  // O5
   const auto page = waiting->list(kDefaultOrg, {.target = "sms.a"}, 9, {});
   ASSERT_EQ(page->items.size(), 1u);
   sql.execute("UPDATE ready SET maybe_sent = true, attempt_count = 1");
-  const auto moved = waiting->reroute(kDefaultOrg, page->items, {*registry->find("sms.b"), "sms.a", "sms.b"}, kAda);
+  const auto moved = waiting->reroute(kDefaultOrg, page->items, {*registry->find("sms.b"), "sms.a", "sms.b"}, kKeeper);
   ASSERT_TRUE(moved) << moved.error().what;
   EXPECT_TRUE(moved->empty());
 }
@@ -257,7 +265,7 @@ class RateContract : public StoreWorld {
  protected:
   RateContract() { submit_many(1, "a-", "sms.a"); }
   Result<RateOrder> give(const Rate& rate, std::optional<Seconds> lasts = {}, const std::string& target = "sms.a") {
-    return targets->order_rate({"default", target}, rate, lasts, false, kAda);
+    return targets->order_rate({"default", target}, rate, lasts, false, kKeeper);
   }
 };
 
@@ -272,7 +280,7 @@ TEST_F(RateContract, AnOperatorsRateIsInForceUntilItIsClearedOrOver) {
   sql.execute("UPDATE rate_orders SET until = now() - interval '1 second'");
   EXPECT_TRUE(queue->ordered_rates()->empty());
   EXPECT_TRUE(targets->rates()->empty());
-  EXPECT_FALSE(targets->clear_rate({"default", "sms.a"}, kAda)) << "it is over";
+  EXPECT_FALSE(targets->clear_rate({"default", "sms.a"}, kKeeper)) << "it is over";
   ASSERT_TRUE(give({600, std::chrono::minutes(1)}));
   ASSERT_TRUE(give(slow)) << "in place of the earlier one";
   ASSERT_EQ(targets->rates()->size(), 1u);
@@ -293,7 +301,7 @@ TEST_F(RateContract, WhatCannotBeMeantIsRefused) {
   EXPECT_EQ(give({kMaxRateCount + 1, Seconds(1)}).error().kind, Error::Kind::invalid);
   EXPECT_EQ(give({5, Seconds(1)}, Seconds(0)).error().kind, Error::Kind::invalid);
   EXPECT_EQ(give({5, Seconds(1)}, kLongestRate + Seconds(1)).error().kind, Error::Kind::invalid);
-  EXPECT_EQ(targets->clear_rate({"default", "sms.a"}, kAda).error().kind, Error::Kind::not_found);
+  EXPECT_EQ(targets->clear_rate({"default", "sms.a"}, kKeeper).error().kind, Error::Kind::not_found);
   EXPECT_EQ(sql.number("SELECT count(*) FROM rate_orders"), 0);
 }
 

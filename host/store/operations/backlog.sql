@@ -132,7 +132,7 @@ FROM since LEFT JOIN (
 -- name: keys_of_routes
 -- Reads the targets of routes, as in target_outages.
 -- takes: routes
--- returns: route_id number, org_id number, target text, action_type text
+-- returns: route_id number, org_id number, action_type text, target text
 SELECT route_id, org_id, c ->> 'actionType' AS action_type, CASE WHEN c ? 'form' THEN 'sender:' || (c ->> 'actionType') ELSE c ->> 'target' END AS target
 FROM (SELECT route_id, org_id, contract::jsonb AS c FROM contract_snapshots WHERE route_id = ANY (:routes::integer[])) t;
 

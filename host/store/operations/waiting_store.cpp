@@ -13,7 +13,7 @@
 namespace waybill {
 namespace {
 
-constexpr std::size_t kMaxWaitingWalked = 500;      // for a page, of each contract
+constexpr std::size_t kMaxWaitingWalked = 200;      // for a page, of each contract
 constexpr std::size_t kMaxWaitingContracts = 1000;  // the newest, of an organisation
 
 using ByShard = std::map<Shard, std::vector<DeliveryId>>;

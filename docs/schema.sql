@@ -180,6 +180,8 @@ CREATE TABLE attempts (
   counts boolean DEFAULT true NOT NULL,
   answer jsonb,
   maybe_sent boolean,
+  sent_hash bytea,
+  signed_with text,
   CONSTRAINT attempts_pkey PRIMARY KEY (shard, delivery_id, number, started_at),
   CONSTRAINT attempts_outcome_check CHECK (outcome = ANY (ARRAY['accepted'::text, 'rejected'::text, 'deferred'::text, 'error'::text, 'unknown'::text]))
 ) PARTITION BY RANGE (started_at);
@@ -746,6 +748,20 @@ CREATE TABLE provider_failures (
   CONSTRAINT provider_failures_pkey PRIMARY KEY (org_id, until, action_type, target, reason)
 ) WITH (fillfactor = 50);
 ALTER TABLE provider_failures ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE rate_orders (
+  org_id integer NOT NULL,
+  target text NOT NULL,
+  count integer NOT NULL,
+  per bigint NOT NULL,
+  since timestamp with time zone DEFAULT now() NOT NULL,
+  until timestamp with time zone,
+  actor text NOT NULL,
+  CONSTRAINT rate_orders_pkey PRIMARY KEY (org_id, target),
+  CONSTRAINT rate_orders_count_check CHECK (count > 0),
+  CONSTRAINT rate_orders_per_check CHECK (per > 0)
+);
+ALTER TABLE rate_orders ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE ready (
   shard smallint NOT NULL,

@@ -75,7 +75,7 @@ else()
   target_include_directories(contract_store PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}
     $<TARGET_PROPERTY:waybill_store,INCLUDE_DIRECTORIES>)  # the text of single statements
   target_compile_definitions(contract_store PRIVATE WAYBILL_SOURCE_FOLDER="${CMAKE_SOURCE_DIR}")
-  target_link_libraries(contract_store PRIVATE waybill_maintenance waybill_test_support waybill_settings PkgConfig::PQ GTest::gtest_main)
+  target_link_libraries(contract_store PRIVATE waybill_maintenance waybill_waiting waybill_test_support waybill_settings PkgConfig::PQ GTest::gtest_main)
   add_test(NAME contract.store COMMAND contract_store)
 endif()
 set_tests_properties(contract.store PROPERTIES LABELS contract TIMEOUT 2700 COST 200)

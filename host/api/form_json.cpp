@@ -75,21 +75,6 @@ Json delivery_json(const FormDeliveryView& d) {
   return json;
 }
 
-Json audit_json(const AuditView& a) {
-  Json json{{"action", a.action},
-            {"fromState", text_or_null(a.from_state)},
-            {"toState", text_or_null(a.to_state)},
-            {"trigger", a.trigger},
-            {"actor", a.actor},
-            {"actorType", a.actor_type},
-            {"metadata", json_or_null(a.metadata)},
-            {"createdAt", format_rfc3339(a.created)}};
-  if (a.edited_field.empty()) return json;
-  json["before"] = edited_json(a.edited_field, a.before);
-  json["after"] = edited_json(a.edited_field, a.after);
-  return json;
-}
-
 }  // namespace
 
 Result<NewForm> read_form_request(std::string_view body) {

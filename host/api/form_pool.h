@@ -1,16 +1,18 @@
-// The sessions in which the routes of forms, pipelines, dead letters, organisations, targets, hosts, registries and what failed
-// do their work.
+// The sessions in which the routes of forms, pipelines, dead letters, organisations and operators do their work.
 #pragma once
 
 #include <memory>
 
 #include "api/session_pool.h"
 #include "store/forms/form_store.h"
+#include "store/operations/backlog_store.h"
 #include "store/operations/dead_store.h"
 #include "store/operations/failed_store.h"
 #include "store/operations/host_store.h"
+#include "store/operations/proof_store.h"
 #include "store/operations/registry_version_store.h"
 #include "store/operations/target_store.h"
+#include "store/operations/waiting_store.h"
 #include "store/organisations/org_store.h"
 #include "store/pipelines/pipeline_store.h"
 
@@ -25,6 +27,9 @@ struct FormSession {
   std::unique_ptr<FailedStore> failed;
   std::unique_ptr<HostStore> hosts;
   std::unique_ptr<RegistryVersionStore> registries;
+  std::unique_ptr<ProofStore> proofs;
+  std::unique_ptr<BacklogStore> backlog;
+  std::unique_ptr<WaitingStore> waiting;
 };
 using FormPool = SessionPool<FormSession>;
 

@@ -60,6 +60,21 @@ Json attempts_json(const std::vector<AttemptView>& attempts) {
   return list;
 }
 
+Json audit_json(const AuditView& a) {
+  Json json{{"action", a.action},
+            {"fromState", text_or_null(a.from_state)},
+            {"toState", text_or_null(a.to_state)},
+            {"trigger", a.trigger},
+            {"actor", a.actor},
+            {"actorType", a.actor_type},
+            {"metadata", json_or_null(a.metadata)},
+            {"createdAt", format_rfc3339(a.created)}};
+  if (a.edited_field.empty()) return json;
+  json["before"] = edited_json(a.edited_field, a.before);
+  json["after"] = edited_json(a.edited_field, a.after);
+  return json;
+}
+
 Json problems_json(const Problems& problems) {
   Json list = Json::array();
   for (const auto& p : problems) list.push_back({{"file", p.file}, {"line", p.line}, {"field", p.field}, {"message", p.message}});

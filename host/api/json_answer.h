@@ -19,6 +19,7 @@ Json json_or_null(const std::string& text);  // null also for what is no JSON; n
 Json edited_json(const std::string& field, const std::string& value);  // of an edit: fields are JSON, the rest is text
 void append_delivery(Json& json, const ActionDeliveryView& delivery);  // what deliveries of forms and of pipelines have in common
 Json attempts_json(const std::vector<AttemptView>& attempts);
+Json audit_json(const AuditView& event);
 Json problems_json(const Problems& problems);
 
 }  // namespace waybill

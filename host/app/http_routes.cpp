@@ -6,8 +6,11 @@
 #include "api/failed_routes.h"
 #include "api/host_routes.h"
 #include "api/org_routes.h"
+#include "api/proof_routes.h"
+#include "api/queue_routes.h"
 #include "api/registry_routes.h"
 #include "api/target_routes.h"
+#include "api/waiting_routes.h"
 #include "console/history_page.h"
 
 namespace waybill {
@@ -30,6 +33,10 @@ std::vector<http::Route> all_routes(Surfaces surfaces) {
         target_routes({surfaces.forms.pool, surfaces.dead.registry, surfaces.forms.log, surfaces.dead.is_due}),
         host_routes(surfaces.forms.pool, surfaces.forms.log), registry_routes(surfaces.forms.pool, surfaces.forms.log),
         failed_routes({surfaces.forms.pool, surfaces.forms.log, surfaces.dead.is_due, surfaces.dead.ids}),
+        proof_routes(surfaces.forms.pool, surfaces.forms.log, surfaces.dead.ids),
+        queue_routes(surfaces.forms.pool, surfaces.forms.log),
+        waiting_routes({surfaces.forms.pool, surfaces.dead.registry, surfaces.dead.types, surfaces.forms.log,
+                        surfaces.dead.is_due, surfaces.dead.ids}),
         admin_routes(surfaces.forms.pool, std::move(surfaces.reload)), console_routes(surfaces.intents.pool)})
     std::move(surface.begin(), surface.end(), std::back_inserter(routes));
   for (auto& route : routes)

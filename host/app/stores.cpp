@@ -70,8 +70,8 @@ std::vector<FormSession> form_sessions(const DatabaseAddress& address, int shard
   for (int i = 0; i < kFormSessions; ++i)
     all.push_back({make_form_store(address, shards, config.kept_forms), make_dead_store(address, shards, config.replay_rate),
                    make_org_store(address), make_pipeline_store(address, shards), make_target_store(address),
-                   make_failed_store(address, config.replay_rate), make_host_store(address),
-                   make_registry_version_store(address)});
+                   make_failed_store(address, config.replay_rate), make_host_store(address), make_registry_version_store(address),
+                   make_proof_store(address, shards), make_backlog_store(address, shards), make_waiting_store(address, shards)});
   return all;
 }
 

@@ -142,6 +142,7 @@ Result<void> Claimer::look(HostId host) {
     auto weights = store_.weights();
     weights_.done(begun, clock_.now(), kWeights);
     if (weights) planner_.observe(std::move(*weights));  // else they stay as they were
+    if (auto rates = store_.ordered_rates()) planner_.observe(std::move(*rates), clock_.now());
   }
   for (int i = 0; i < settings_.shards; ++i) {
     const auto shard = static_cast<Shard>(i);
@@ -200,7 +201,7 @@ void Claimer::serve_channels(HostId host, Shard shard, std::vector<RouteShare>& 
         again_ = true;
         continue;
       }
-      share.rate = rate->second;
+      if (!share.rate) share.rate = rate->second;  // an operator's goes before
       channels_.used[share.org] = now;
     }
     kept.push_back(std::move(share));

@@ -58,6 +58,23 @@ constexpr CommandNotes kNotes[] = {
      "waybill explain order-4711\n"
      "waybill explain contact-1 --json\n"
      "waybill explain d_0123456789abcdef0123456789abcdef --org acme  # a delivery to a channel"},
+    {"proof", Needs::database, "there is no such submission, or it failed", "",
+     "waybill proof order-4711 --json\n"
+     "waybill proof contact-1 --kind form"},
+    {"queue", Needs::database, kFailed, "",
+     "waybill queue\n"
+     "waybill queue --target sms.realtime --json"},
+    {"waiting list", Needs::database, kFailed, "", "waybill waiting list --target sms.realtime --older-than 1h"},
+    {"waiting end", Needs::database, kSomeRefused, "",
+     "waybill waiting end --target sms.realtime --older-than 2h --reason \"codes that are no use any more\" --dry-run\n"
+     "waybill waiting end --target sms.realtime --older-than 2h --reason \"codes that are no use any more\""},
+    {"waiting reroute", Needs::database, kSomeRefused, "",
+     "waybill waiting reroute --target sms.realtime --to sms.backup --dry-run  # how many, and which stay\n"
+     "waybill waiting reroute --target sms.realtime --to sms.backup"},
+    {"waiting rate", Needs::database, "there is no such target, or it failed", "",
+     "waybill waiting rate --target sms.realtime --per-second 5 --for 2h\n"
+     "waybill waiting rate --target sms.realtime --clear\n"
+     "waybill waiting rate  # lists the rates in force"},
     {"failed list", Needs::database, kFailed, "",
      "waybill failed list --target sms.realtime --since 2026-11-01T10:00:00Z --until 2026-11-01T11:00:00Z\n"
      "waybill failed list --kind intent --status rejected"},
@@ -144,7 +161,8 @@ constexpr CommandNotes kNotes[] = {
 
 constexpr CommandHeading kHeadings[] = {
     {"Run it", " serve check doctor migrate restore-fence reload hosts registry roles keys "},
-    {"See and mend what is under way", " explain failed dead target failures provider pipeline archive drain "},
+    {"See and mend what is under way",
+     " explain proof queue waiting failed dead target failures provider pipeline archive drain "},
     {"Set it up", " org token form plugin "},
     {"This command line", " completion manual "},
 };

@@ -339,12 +339,13 @@ CommandLine::CommandLine()
   app.add_option("-c,--config", options.config,
                  "Configuration file (default: $WAYBILL_CONFIG, else ./waybill.yaml, else /etc/waybill/waybill.yaml)")
       ->type_name("FILE");
-  for (const auto add :
-       {add_host_commands,     add_doctor_command,  add_restore_command,   add_roles_command,    add_key_commands,
-        add_reload_command,    add_hosts_commands,  add_registry_commands, add_explain_command,  add_failed_commands,
-        add_dead_commands,     add_drain_command,   add_archive_commands,  add_failure_commands, add_plugin_commands,
-        add_provider_commands, add_target_commands, add_pipeline_commands, add_org_commands,     add_form_commands,
-        add_token_commands,    add_own_commands})  // as `waybill --help` lists them
+  for (const auto add : {add_host_commands,     add_doctor_command,  add_restore_command,   add_roles_command,
+                         add_key_commands,      add_reload_command,  add_hosts_commands,    add_registry_commands,
+                         add_explain_command,   add_proof_command,   add_queue_command,     add_waiting_commands,
+                         add_failed_commands,   add_dead_commands,   add_drain_command,     add_archive_commands,
+                         add_failure_commands,  add_plugin_commands, add_provider_commands, add_target_commands,
+                         add_pipeline_commands, add_org_commands,    add_form_commands,     add_token_commands,
+                         add_own_commands})  // as `waybill --help` lists them
     add(*this);
   app.footer(group_footer(""));
 }

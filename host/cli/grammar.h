@@ -18,11 +18,14 @@
 #include "cli/forms.h"
 #include "cli/hosts.h"
 #include "cli/org_erase.h"
+#include "cli/proof.h"
+#include "cli/queue.h"
 #include "cli/registry.h"
 #include "cli/repairs.h"
 #include "cli/restore.h"
 #include "cli/targets.h"
 #include "cli/tokens.h"
+#include "cli/waiting.h"
 
 namespace waybill {
 
@@ -46,6 +49,9 @@ struct CommandLine {
   ArchiveOptions archive;
   FailureOptions failures;
   FailedOptions failed;
+  ProofOptions proof;
+  QueueOptions queue;
+  WaitingOptions waiting;
   PluginCheckOptions checked;
   RepairOptions repair;
   RestoreOptions restore;
@@ -69,5 +75,8 @@ void add_registry_commands(CommandLine& line);
 void add_failed_commands(CommandLine& line);
 void add_dead_commands(CommandLine& line);
 void add_target_commands(CommandLine& line);
+void add_proof_command(CommandLine& line);
+void add_queue_command(CommandLine& line);
+void add_waiting_commands(CommandLine& line);
 
 }  // namespace waybill

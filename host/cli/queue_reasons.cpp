@@ -61,6 +61,13 @@ bool is_rate_limited(const Explanation& e, const QueuePosition& s) {
   return s.due_before.value_or(0) > 0 && *s.permits_until > e.now - std::max<Micros>(Seconds(1), apart);
 }
 
+std::string who_ordered(const QueuePosition& s) {
+  if (!s.ordered_rate) return {};
+  return ", which " + s.ordered_rate->actor + " gave it " +
+         (s.ordered_rate->until ? "until " + format_rfc3339(*s.ordered_rate->until) : "until it is cleared") +
+         " (waybill waiting rate)";
+}
+
 BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const Config& config, const Catalogue& catalogue) {
   const std::string next = "attempt " + std::to_string(s.attempt_count + 1);
   if (s.status == Status::waiting) return {"waiting_for_turn", "its turn comes when the action before it has been attempted"};
@@ -107,7 +114,7 @@ BlockedReason why_it_waits(const Explanation& e, const QueuePosition& s, const C
   const std::string since = "due since " + format_rfc3339(s.due) + " (" + seconds(e.now - s.due) + ")";
   if (is_rate_limited(e, s)) {
     const bool must_wait = *s.permits_until > e.now;
-    return {"rate", since + ", but target " + s.target + " has a rate of " + rate_text(*s.rate) +
+    return {"rate", since + ", but target " + s.target + " has a rate of " + rate_text(*s.rate) + who_ordered(s) +
                         (must_wait ? ", and its next delivery may start at " + format_rfc3339(*s.permits_until) : "") +
                         due_before(s)};
   }
@@ -144,7 +151,7 @@ std::string no_plugin(const Config& config, const Catalogue& catalogue, const st
 BlockedReason why_unfinished(const Explanation& e, const QueuePosition& position, const Config& config,
                              const Catalogue& catalogue) {
   QueuePosition now = position;
-  now.rate = rate_in_force(config, catalogue, position.target, position.rate);
+  if (!position.ordered_rate) now.rate = rate_in_force(config, catalogue, position.target, position.rate);
   BlockedReason why = why_it_waits(e, now, config, catalogue);
   why.text += told_of_hosts(e, position);
   if (e.hosts == 0 && why.code != "no_host" && why.code != "host_dead") why.text += "; no host is running";

@@ -1,5 +1,5 @@
 // What a delivery has gone through so far: the columns of `ready` that a claim brings, an attempt or a lost host changes and a
-// settlement writes back. The part `history` of store/queue/parts.sql selects them, store/queue/history_rows.h reads them, and
+// settlement writes back. The part `history` of store/parts.sql selects them, store/queue/history_rows.h reads them, and
 // store/queue/settle_statement.cpp has a line for each that a settlement writes. `progress`, which may be large, goes with the
 // body.
 #pragma once

@@ -36,6 +36,8 @@ struct Outcome {
   std::string result_fault{};                   // why there is none, if the plugin gave one that cannot be stored
   std::shared_ptr<const std::string> answer{};  // JSON: what came back, of an attempt to reach an organisation's channel; or null
   std::optional<Artifact> artifact;             // of an accepted compose: nothing has been sent yet
+  std::string sent_hash{};                      // of the last body that went out for it: SHA-256 in hexadecimal; "": not seen
+  std::string signed_with{};                    // ids of the keys that signed it (services/sign.h), parted by blanks; or ""
 
   bool operator==(const Outcome&) const = default;
 };

@@ -73,7 +73,7 @@ bool Places::attach_contract(KnownRoute& route) {
   if (known == contracts_.end()) return false;
   route.contract = known->second;
   const Contract& contract = *route.contract;
-  route.rate = rate_of(contract);
+  route.rate = rate_of(route.org->id, contract);
   route.target = shared(targets_, {route.org->id, contract.target});
   route.target->org = route.org.get();
   const bool is_of_channel = contract.is_of_channel();
@@ -170,19 +170,33 @@ void Places::set_weights(OrgWeights weights) {
 }
 
 std::vector<KnownRoute*> Places::set_rates(TargetRates rates) {
-  std::vector<KnownRoute*> changed;
   rates_ = std::move(rates);
+  return rate_all();
+}
+
+std::vector<KnownRoute*> Places::set_rates(OrderedRates rates) {
+  if (rates == ordered_) return {};
+  ordered_ = std::move(rates);
+  return rate_all();
+}
+
+std::vector<KnownRoute*> Places::rate_all() {
+  std::vector<KnownRoute*> changed;
   for (auto& [shard, routes] : shards_)
-    for (auto& [id, route] : routes)
-      if (route.contract && route.rate != rate_of(*route.contract)) {
-        route.rate = rate_of(*route.contract);
-        changed.push_back(&route);
-      }
+    for (auto& [id, route] : routes) {
+      const auto rate = route.contract ? rate_of(route.org->id, *route.contract) : route.rate;
+      if (rate == route.rate) continue;
+      route.rate = rate;
+      changed.push_back(&route);
+    }
   return changed;
 }
 
-// The rate of a channel is read with each claim. A form has none, and its name for a target is no target's.
-std::optional<Rate> Places::rate_of(const Contract& contract) const {
+// The rate of a channel is read with each claim. A form has none, and its name for a target is no target's. An operator's goes
+// before all of these.
+std::optional<Rate> Places::rate_of(OrgId org, const Contract& contract) const {
+  if (!ordered_.empty())
+    if (const auto order = ordered_.find({org, contract.cooldown_key()}); order != ordered_.end()) return order->second;
   const auto found = contract.is_of_channel() || contract.is_of_form() ? rates_.end() : rates_.find(contract.target);
   return found == rates_.end() ? contract.rate : found->second;
 }

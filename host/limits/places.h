@@ -22,6 +22,7 @@
 #include "limits/ranked.h"
 #include "limits/recent_most.h"
 #include "store/queue/cooldown.h"
+#include "store/queue/queue_store.h"
 
 namespace waybill {
 
@@ -148,6 +149,7 @@ class Places {
   }
   void set_weights(OrgWeights weights);
   std::vector<KnownRoute*> set_rates(TargetRates rates);  // those whose rate has changed
+  std::vector<KnownRoute*> set_rates(OrderedRates rates);
 
   void take(KnownRoute& route, std::size_t count, std::size_t bytes);
   void give_back(KnownRoute& route, std::size_t count, std::size_t bytes);
@@ -165,7 +167,8 @@ class Places {
 
  private:
   std::uint32_t weight_of(OrgId org) const;
-  std::optional<Rate> rate_of(const Contract& contract) const;
+  std::optional<Rate> rate_of(OrgId org, const Contract& contract) const;
+  std::vector<KnownRoute*> rate_all();
   void rank(Target& target);
   void adapt_channel(KnownRoute& route, Micros took, bool got_through);
   void reopen(Limiter& limiter);
@@ -178,6 +181,7 @@ class Places {
   std::uint64_t turn_ = 0;  // of the organisation that was served last
   OrgWeights weights_;
   TargetRates rates_;
+  OrderedRates ordered_;
   Ranked<Org> ready_;      // those with room, by places held for their weight, then by turn
   Ranked<Limiter> freed_;  // a place was released while a route waited
   std::unordered_map<OrgId, std::shared_ptr<Org>> orgs_;

@@ -127,6 +127,12 @@ void Planner::observe(TargetRates rates, Moment now) {
     if (route->due) set_due(*route, now);
 }
 
+void Planner::observe(OrderedRates rates, Moment now) {
+  const std::lock_guard lock(mutex_);
+  for (KnownRoute* route : places_.set_rates(std::move(rates)))
+    if (route->due) set_due(*route, now);
+}
+
 void Planner::wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now) {
   const std::lock_guard lock(mutex_);
   for (const auto& one : routes) {

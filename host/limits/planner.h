@@ -46,7 +46,8 @@ class Planner {
   void observe(Shard shard, const DueRoutes& due, std::uint64_t revision, Moment now, Moment fresh_until);
   void observe(const Cooldowns& cooldowns, Moment now);  // all present outages
   void observe(OrgWeights weights);
-  void observe(TargetRates rates, Moment now);                                 // what waits goes by them at once
+  void observe(TargetRates rates, Moment now);  // what waits goes by them at once
+  void observe(OrderedRates rates, Moment now);
   void wake(Shard shard, const std::vector<InsertGroup>& routes, Moment now);  // these have work
   void learn(RouteId route, const Contract& contract);
   void skip(RouteId id, Moment until);  // its contract cannot be read: not before `until`

@@ -43,7 +43,14 @@ std::shared_ptr<const Secrets> PluginSender::operators_secrets() const {
 bool PluginSender::sign(std::string_view name, std::span<const std::string_view> parts,
                         const std::function<void(const Mac&)>& sink) const {
   const Job* const job = job_here();
-  if (job == nullptr || !job->channel) return sign_hmac_sha256(*parts_.secrets->current(), name, parts, sink);
+  if (job == nullptr || !job->channel) {
+    const auto secrets = parts_.secrets->current();
+    const auto* operators = secrets->signing_keys(name);
+    if (operators == nullptr) return false;
+    sign_hmac_sha256(*operators, parts, sink);
+    keys_used_.note(job, *operators);
+    return true;
+  }
   const Channel& channel = *job->channel;
   if (name != channel.id) return false;  // a tenant cannot name the operator's secrets
   std::vector<Secret> keys;
@@ -58,6 +65,7 @@ bool PluginSender::sign(std::string_view name, std::span<const std::string_view>
     keys.push_back(channel.signs_with_text ? *secret : signing_key_of(*secret));
   }
   sign_hmac_sha256(keys, parts, sink);
+  keys_used_.note(job, keys);
   return true;
 }
 

@@ -74,6 +74,7 @@ std::uint64_t PluginSender::submit(wb_call id, const wb_smtp_message* asked, wb_
   message->deadline = deadline_of_services(found->second);
   message->trust = trust_of(*found->second.job);
   message->transport = transport_of(*found->second.job);
+  found->second.sent_hash = hash_of_sent(message->data);
   const auto submission =
       mail_.submit(std::move(*message), [this, done, user, call = id.id](std::uint64_t self, const SmtpReply& reply) {
         deliver_mail(call, self, reply, done, user);

@@ -235,6 +235,7 @@ void PluginSender::forget_ended() {
     ended_.pop_back();
     auto node = calls_.extract(id);
     if (!node) continue;
+    static_cast<void>(keys_used_.take(node.mapped().job.get()));
     for (const auto fetch : node.mapped().fetches) authorized_http_.cancel(fetch);
     for (const auto submission : node.mapped().submissions) mail_.cancel(submission);
     for (const auto timer : node.mapped().timers) cancel_timer(timer);
@@ -266,7 +267,7 @@ std::int32_t PluginSender::complete(wb_call call, const wb_outcome* said) {
   // The C++ layer of a plugin catches what its code throws, and says so by this reason.
   const bool threw = checked.outcome.verdict == Verdict::transient && checked.outcome.reason == kPluginError;
   const auto what = threw ? checked.outcome.detail : std::string();
-  if (on_strand() && has_notes_) add_what_came_back(call, checked.outcome);
+  if (on_strand()) add_what_was_seen(call, checked.outcome);
   const bool known = parts_.completions.complete({call.id}, std::move(checked.outcome));
   if (known && !checked.fault.empty()) record_violation(checked.fault, call.id, detail);
   if (known && threw) record_violation("threw", call.id, what);
@@ -278,9 +279,14 @@ std::int32_t PluginSender::complete(wb_call call, const wb_outcome* said) {
 }
 
 // What the host saw of the attempt itself.
-void PluginSender::add_what_came_back(wb_call call, Outcome& outcome) {
+void PluginSender::add_what_was_seen(wb_call call, Outcome& outcome) {
   const auto found = calls_.find(call.id);
   if (found == calls_.end()) return;
+  auto keys = keys_used_.take(found->second.job.get());
+  if (outcome.reach != Reach::not_sent) {
+    outcome.sent_hash = std::move(found->second.sent_hash);
+    outcome.signed_with = std::move(keys);
+  }
   if (found->second.address_refused) describe_refusal(outcome, trust_of(*found->second.job));
   // A channel that does not answer in time would hold its organisation's places again and again.
   if (found->second.timed_out && outcome.verdict == Verdict::transient) outcome.scope = Scope::whole_target;

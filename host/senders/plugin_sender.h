@@ -19,6 +19,7 @@
 #include "execute/plugin_violations.h"
 #include "execute/sender.h"
 #include "plugin_process/remote_sender.h"
+#include "senders/keys_used.h"
 #include "senders/outcome_check.h"
 #include "senders/plugin_counters.h"
 #include "senders/plugin_entry.h"
@@ -121,6 +122,7 @@ class PluginSender final : public Sender, private plugin_process::RemoteOwner {
     bool address_refused = false;
     bool timed_out = false;  // of a channel's delivery: its latest request
     std::string answer;      // of a channel's delivery: the latest that came back, as JSON
+    std::string sent_hash;   // of the latest body that was handed over to be sent
     bool ended = false;
   };
   struct Timer {
@@ -155,7 +157,7 @@ class PluginSender final : public Sender, private plugin_process::RemoteOwner {
   bool take_commands();
   bool is_too_late(const QueuedAttempt& queued) const;
   void begin(QueuedAttempt queued);
-  void add_what_came_back(wb_call call, Outcome& outcome);
+  void add_what_was_seen(wb_call call, Outcome& outcome);
   static std::string answer_json(const HttpResponse& response);
   std::optional<Outcome> channel_refusal(const Job& job) const;
   // In plugin_queries.cpp: what sends nothing: compose, and queries of a destination.
@@ -216,6 +218,8 @@ class PluginSender final : public Sender, private plugin_process::RemoteOwner {
   std::atomic<std::thread::id> answering_{};  // the process's thread while it answers for `question_job_`
   std::shared_ptr<const OpenJob> question_job_;
 
+  mutable KeysUsed keys_used_;
+
   std::unordered_map<std::uint64_t, Call> calls_;
   std::unordered_map<std::uint64_t, Timer> timers_;
   std::vector<std::uint64_t> ended_;
@@ -224,7 +228,6 @@ class PluginSender final : public Sender, private plugin_process::RemoteOwner {
   std::uint64_t last_timer_ = 0;
   std::size_t completed_ = 0;  // on the strand since the last flush
   bool destroyed_ = false;
-  bool has_notes_ = false;  // some call had a refused address or an answer that goes on record, once
   std::thread thread_;
 };
 

@@ -107,6 +107,7 @@ std::uint64_t PluginSender::fetch(wb_call id, const wb_http_request* asked, wb_h
   request.trust = trust_of(*call.job);
   request.transport = transport_of(*call.job);
   if (call.job->trace) add_trace(request, *call.job);
+  if (!request.body.empty()) call.sent_hash = hash_of_sent(request.body);
   const auto fetch = authorized_http_.fetch(
       std::move(request), [this, done, user, misplaced, call_id = id.id](std::uint64_t self, HttpResponse response) {
         if (misplaced) response.error_text = *misplaced;
@@ -167,7 +168,6 @@ void PluginSender::deliver(std::uint64_t call, std::uint64_t fetch, HttpResponse
   if (job != nullptr && job->contract->is_of_channel()) {
     found->second.answer = answer_json(response);
     found->second.timed_out = response.error == NetError::timeout;
-    has_notes_ = true;
   }
   header_views_.clear();
   for (auto& [name, value] : response.headers) {
@@ -192,7 +192,7 @@ void PluginSender::deliver(std::uint64_t call, std::uint64_t fetch, HttpResponse
 
 // The operator learns the address, a tenant does not: complete() makes the outcome's words.
 void PluginSender::note_refusal(Call& call, const AddressRefusal& refusal) {
-  call.address_refused = has_notes_ = true;
+  call.address_refused = true;
   const bool tenant = trust_of(*call.job) == Trust::tenant;
   parts_.log.write(Log::Level::warn, "egress.refused",
                    traced({{"action_type", parts_.type.name},

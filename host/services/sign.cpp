@@ -7,6 +7,8 @@
 #include <memory>
 #include <new>
 
+#include "base/hex.h"
+
 namespace waybill {
 namespace {
 
@@ -41,6 +43,13 @@ Mac compute(const Secret& key, std::span<const std::string_view> parts) {
 }
 
 }  // namespace
+
+std::string key_id(const Secret& key) {
+  constexpr std::size_t kBytes = 8;
+  constexpr std::string_view kText = "waybill-key-id";
+  const Mac mac = compute(key, {&kText, 1});
+  return to_hex({reinterpret_cast<const char*>(mac.data()), kBytes});
+}
 
 bool sign_hmac_sha256(const Secrets& secrets, std::string_view name, std::span<const std::string_view> parts,
                       const std::function<void(const Mac&)>& sink) {

@@ -24,7 +24,9 @@ AttemptRecord record_of(const Finished& finished) {
                        .code = outcome.code,
                        .provider_ref = outcome.provider_ref,
                        .maybe_sent = outcome.verdict != Verdict::accepted && outcome.reach == Reach::maybe_sent,
-                       .answer = outcome.answer};
+                       .answer = outcome.answer,
+                       .sent_hash = outcome.sent_hash.empty() ? std::string() : "\\x" + outcome.sent_hash,
+                       .signed_with = outcome.signed_with};
   switch (outcome.verdict) {
     case Verdict::accepted:
       record.outcome = "accepted";
@@ -254,6 +256,22 @@ Settlement settlement_of_restored(const OrphanedDelivery& lost, const Contract& 
   const auto kind = contract.is_of_channel() ? Decision::Kind::exhaust : Decision::Kind::dead_letter;
   apply({kind, "restored"}, contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
   s.trigger = "restore";
+  return s;
+}
+
+Settlement settlement_of(const WaitingDelivery& waiting, const Contract& contract, Timestamp now, const std::string& actor) {
+  Settlement s{.delivery = waiting.id,
+               .submission = waiting.submission,
+               .token = kOperatorsToken,
+               .status = Status::exhausted,
+               .history = waiting.history,
+               .trigger = std::string(to_string(Event::exhaust)),
+               .actor = actor,
+               .action_type = contract.action_type,
+               .of_form = contract.is_of_form(),
+               .of_stage = contract.is_of_stage()};
+  apply({Decision::Kind::exhaust, kEndedByOperator}, contract, {waiting.kind, waiting.reference, waiting.action_order}, now, s);
+  s.alert.reset();
   return s;
 }
 

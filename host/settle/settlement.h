@@ -6,6 +6,7 @@
 
 #include "domain/decide.h"
 #include "domain/job.h"
+#include "store/operations/waiting_store.h"
 #include "store/queue/rescue_store.h"
 #include "store/queue/settle_store.h"
 
@@ -37,6 +38,9 @@ Settlement settlement_of(const OrphanedDelivery& lost, const Contract& contract,
 // restored, `lost.claimed_at`.
 Settlement settlement_of_restored(const OrphanedDelivery& lost, const Contract& contract, Timestamp now,
                                   const std::string& actor);
+// The end of a delivery that an operator ends while it waits: exhausted, for the reason kEndedByOperator. It raises no alert.
+inline constexpr const char* kEndedByOperator = "ended_by_operator";
+Settlement settlement_of(const WaitingDelivery& waiting, const Contract& contract, Timestamp now, const std::string& actor);
 
 // How long a suspect waits after `losses` deaths.
 Millis suspect_delay(std::uint32_t losses);

@@ -26,3 +26,8 @@ a.number,
        coalesce(a.code, 0) AS code,
        coalesce(a.provider_ref, '') AS provider_ref,
        a.maybe_sent
+
+-- part: history
+-- What a delivery has gone through (domain/history.h), which history_rows.h reads.
+-- returns: attempt_count number, uncounted number, lease_lost number, maybe_sent flag
+attempt_count, uncounted, lease_lost, maybe_sent

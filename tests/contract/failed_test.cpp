@@ -10,7 +10,7 @@
 namespace waybill::testing {
 namespace {
 
-constexpr std::size_t kRate = 10;
+constexpr std::size_t kResendRate = 10;
 
 class FailedContract : public StoreWorld {
  protected:
@@ -50,7 +50,7 @@ class FailedContract : public StoreWorld {
     return sql.text("SELECT state FROM submission_states WHERE client_ref = '" + ref + "'");
   }
 
-  std::unique_ptr<FailedStore> failed = make_failed_store(address, kRate);
+  std::unique_ptr<FailedStore> failed = make_failed_store(address, kResendRate);
   std::int64_t last_token = 0;
   int last_second = 0;
 };
@@ -170,7 +170,7 @@ TEST_F(FailedContract, OfTwoOperatorsAtOnceOneSendsIt) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 2; ++i)
     threads.emplace_back([&] {
-      const auto store = make_failed_store(address, kRate);
+      const auto store = make_failed_store(address, kResendRate);
       ready.arrive_and_wait();
       const auto replays = store->resend(kDefaultOrg, {.filter = {.target = "sms.a"}, .actor = "ada"});
       const std::lock_guard lock(mutex);

@@ -64,6 +64,7 @@ class Backlog final : public QueueStore {
   }
   Result<void> release_probes(std::span<const Cooldown>, HostId) override { return fail(Error::Kind::bug, "nothing is down"); }
   Result<OrgWeights> weights() override { return OrgWeights{}; }
+  Result<OrderedRates> ordered_rates() override { return OrderedRates{}; }
   Result<std::vector<ServedChannel>> serve_channels(HostId, std::span<const RouteShare* const>, Millis) override {
     return fail(Error::Kind::bug, "nothing is of a channel");
   }

@@ -91,6 +91,7 @@ class FakeStore final : public QueueStore, public SettleStore {
   Result<void> forget(Shard shard, const DoneClaims& done) override;
   Result<void> give_back(Shard shard, HostId host, ClaimToken token) override;
   Result<OrgWeights> weights() override;
+  Result<OrderedRates> ordered_rates() override { return OrderedRates{}; }
   Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares,
                                                     Millis lease) override;
   Result<void> leave_channels(HostId host, std::span<const OrgId> orgs) override;

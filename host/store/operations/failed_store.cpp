@@ -13,7 +13,6 @@ namespace waybill {
 namespace {
 
 constexpr std::size_t kMaxFailedWalked = 5000;  // for a page: each is looked at with its submission and its contract
-constexpr const char* kReadOnlySnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 std::optional<std::string> micros_text(const std::optional<Timestamp>& time) {
   return time ? std::optional(std::to_string(time->micros)) : std::nullopt;

@@ -32,6 +32,19 @@ Result<Cursor> read_cursor(const std::string& text) {
 
 std::string words_of(const TargetName& name) { return "target \"" + name.target + "\" of organisation \"" + name.org + "\""; }
 
+tl::unexpected<Error> no_target(const TargetName& name) {
+  return fail(Error::Kind::not_found,
+              "there is no " + words_of(name) + ": the registry has none of this name, and nothing was ever submitted to one");
+}
+
+template <class OneRow>
+RateOrder order_of(const OneRow& row) {
+  return {{static_cast<std::uint32_t>(row.count()), std::chrono::duration_cast<Millis>(Micros(row.per()))},
+          row.since(),
+          row.until(),
+          std::string(row.actor())};
+}
+
 class PgTargetStore final : public TargetStore {
  public:
   explicit PgTargetStore(const DatabaseAddress& address) : address_(address) {}
@@ -48,9 +61,7 @@ class PgTargetStore final : public TargetStore {
         sql::pause_target, {*org, name.target, clean, by.actor, by.trigger, std::string(is_in_registry ? "true" : "false")});
     TRY(made);
     if (const auto since = made->front().since()) return TargetPause{*since, clean, by.actor};
-    if (!made->front().is_known())
-      return fail(Error::Kind::not_found, "there is no " + words_of(name) +
-                                              ": the registry has none of this name, and nothing was ever submitted to one");
+    if (!made->front().is_known()) return no_target(name);
     const auto there = session->run(sql::pause_of_target, {*org, name.target});
     TRY(there);
     if (there->empty()) return fail(Error::Kind::conflict, "somebody else has just resumed " + words_of(name));
@@ -76,6 +87,50 @@ class PgTargetStore final : public TargetStore {
       return fail(Error::Kind::not_found,
                   "organisation \"" + name.org + "\" has no target \"" + name.target + "\" that is paused or in an outage");
     return resumed;
+  }
+
+  Result<RateOrder> order_rate(const TargetName& name, const Rate& rate, std::optional<Seconds> lasts, bool is_in_registry,
+                               const Operator& by) override {
+    TRY(check_text("target", name.target));
+    if (rate.count == 0 || rate.count > kMaxRateCount || rate.per <= Millis(0))
+      return fail(Error::Kind::invalid,
+                  "a rate is from 1 to " + std::to_string(kMaxRateCount) + " in a second, a minute or an hour");
+    if (lasts && (*lasts <= Seconds(0) || *lasts > kLongestRate))
+      return fail(Error::Kind::invalid, "a rate lasts from a second to a year");
+    auto session = Connection::open(address_, "targets");
+    TRY(session);
+    const auto org = org_of(*session, name.org);
+    TRY(org);
+    const auto rows =
+        session->run(sql::order_rate, {*org, name.target, std::to_string(rate.count), std::to_string(Micros(rate.per).count()),
+                                       lasts ? std::optional(std::to_string(lasts->count())) : std::nullopt, by.actor, by.trigger,
+                                       std::string(is_in_registry ? "true" : "false")});
+    TRY(rows);
+    const auto row = rows->front();
+    if (const auto since = row.since()) return RateOrder{rate, *since, row.until(), by.actor};
+    return no_target(name);
+  }
+
+  Result<RateOrder> clear_rate(const TargetName& name, const Operator& by) override {
+    TRY(check_text("target", name.target));
+    auto session = Connection::open(address_, "targets");
+    TRY(session);
+    const auto org = org_of(*session, name.org);
+    TRY(org);
+    const auto rows = session->run(sql::clear_rate, {*org, name.target, by.actor, by.trigger});
+    TRY(rows);
+    if (rows->empty()) return fail(Error::Kind::not_found, words_of(name) + " has no rate that an operator gave it");
+    return order_of(rows->front());
+  }
+
+  Result<std::vector<TargetRate>> rates() override {
+    auto session = Connection::open(address_, "targets");
+    TRY(session);
+    const auto rows = session->run(sql::rates_in_force, {std::to_string(kMaxStoppedListed)});
+    TRY(rows);
+    std::vector<TargetRate> all;
+    for (const auto row : *rows) all.push_back({{std::string(row.org()), std::string(row.target())}, order_of(row)});
+    return all;
   }
 
   Result<StoppedTargets> stopped(const std::string& after, std::size_t most) override {

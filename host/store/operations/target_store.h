@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "domain/contract.h"
 #include "store/operations/operator_word.h"
 #include "store/pg/pg.h"
 
@@ -51,6 +52,19 @@ struct StoppedTargets {
 };
 inline constexpr std::size_t kMaxStoppedListed = 500;
 
+// An operator's own rate of a target, in place of that of the registry or of the channel, for all hosts together.
+struct RateOrder {
+  Rate rate;
+  Timestamp since;
+  std::optional<Timestamp> until;  // none: until it is cleared
+  std::string actor;
+};
+struct TargetRate {
+  TargetName name;
+  RateOrder order;
+};
+inline constexpr Seconds kLongestRate = std::chrono::hours(24 * 365);
+
 class TargetStore {
  public:
   virtual ~TargetStore() = default;
@@ -61,6 +75,13 @@ class TargetStore {
   // Error::not_found: there is no such organisation, or the target is neither paused nor in an outage.
   virtual Result<ResumedTarget> resume(const TargetName& name, const Operator& by) = 0;
   // By organisation and name, behind a cursor ("" for the beginning). Error::invalid: it is none.
+  // In place of an earlier order. `lasts`: none: until it is cleared. Error::not_found: as pause().
+  virtual Result<RateOrder> order_rate(const TargetName& name, const Rate& rate, std::optional<Seconds> lasts,
+                                       bool is_in_registry, const Operator& by) = 0;
+  // Returns the order that has ended. Error::not_found: there is no such organisation, or no order in force.
+  virtual Result<RateOrder> clear_rate(const TargetName& name, const Operator& by) = 0;
+  // Those in force, by organisation and name, up to kMaxStoppedListed.
+  virtual Result<std::vector<TargetRate>> rates() = 0;
   virtual Result<StoppedTargets> stopped(const std::string& after, std::size_t most) = 0;
 };
 

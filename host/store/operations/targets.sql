@@ -85,3 +85,47 @@ FROM (
    ORDER BY org_id, target LIMIT :most::integer)) s
 LEFT JOIN organisations o ON o.org_id = s.org_id
 GROUP BY s.org_id, o.name, s.target ORDER BY s.org_id, s.target LIMIT :most::integer;
+
+-- name: order_rate
+-- Gives a target a rate of an operator's own, in place of an earlier one, with its line in the audit; orders whose time is over go. Answers
+-- whether there is such a target, and the order.
+-- `:target`: as in pause_target. `:is_known`: the registry has it. :count deliveries in :per microseconds. `:lasts`: seconds; null: until it is
+-- cleared.
+-- takes: org, target, count, per, lasts, actor, trigger, is_known
+-- returns: is_known flag, since time?, until time?
+WITH known AS (SELECT :is_known::boolean OR EXISTS ({{routes_of_target}}) AS is_known),
+over AS (DELETE FROM rate_orders WHERE until <= now() AND (org_id, target) <> (:org::integer, :target::text)),
+made AS (
+  INSERT INTO rate_orders (org_id, target, count, per, until, actor)
+  SELECT :org::integer, :target::text, :count::integer, :per::bigint, now() + :lasts::bigint * interval '1 second', :actor::text
+  FROM known WHERE is_known
+  ON CONFLICT (org_id, target) DO UPDATE SET count = excluded.count, per = excluded.per, since = now(), until = excluded.until,
+                                             actor = excluded.actor
+  RETURNING since, until),
+audit AS (
+  INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type, metadata)
+  SELECT 0, 0, now(), :org::integer, 'target_rate_ordered', :trigger::text, :actor::text, 'admin',
+         jsonb_build_object('target', :target::text, 'count', :count::integer, 'perMicroseconds', :per::bigint, 'until', until)
+  FROM made)
+SELECT is_known, (SELECT micros(since) FROM made) AS since, (SELECT micros(until) FROM made) AS until FROM known;
+
+-- name: clear_rate
+-- Ends an operator's rate for a target, with a line in the audit. Answers it; no row if none is in force.
+-- takes: org, target, actor, trigger
+-- returns: count number, per number, since time, until time?, actor text
+WITH gone AS (DELETE FROM rate_orders WHERE org_id = :org AND target = :target RETURNING *),
+audit AS (
+  INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, trigger, actor, actor_type, metadata)
+  SELECT 0, 0, now(), :org::integer, 'target_rate_cleared', :trigger::text, :actor::text, 'admin',
+         jsonb_build_object('target', :target::text, 'count', count, 'perMicroseconds', per)
+  FROM gone)
+SELECT count, per, micros(since) AS since, micros(until) AS until, actor FROM gone WHERE until IS NULL OR until > now();
+
+-- name: rates_in_force
+-- Lists operators' rates that are in force, by organisation and target, of so many at most.
+-- takes: most
+-- returns: org text, target text, count number, per number, since time, until time?, actor text
+SELECT coalesce(o.name, r.org_id::text) AS org, r.target, r.count, r.per, micros(r.since) AS since, micros(r.until) AS until, r.actor
+FROM rate_orders r LEFT JOIN organisations o ON o.org_id = r.org_id
+WHERE r.until IS NULL OR r.until > now()
+ORDER BY r.org_id, r.target LIMIT :most::integer;

@@ -10,6 +10,9 @@
 
 namespace waybill {
 
+// Begins a transaction that only reads, and sees one moment.
+inline constexpr const char* kReadOnlySnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
 // In a database without a tenant role that the host may act as: refuse (Error::unavailable, with what to do), or rely on what
 // each statement says about its organisation.
 enum class WithoutTenantRole { refuse, rely_on_statements };

@@ -91,6 +91,11 @@ WHERE ctid = ANY (ARRAY(
 -- returns: org_id number, weight number
 SELECT org_id, weight FROM organisations WHERE weight <> 1;
 
+-- name: rate_orders
+-- Lists the rates that operators gave to targets and that are in force: :count deliveries in :per microseconds.
+-- returns: org_id number, target text, count number, per number
+SELECT org_id, target, count, per FROM rate_orders WHERE until IS NULL OR until > now();
+
 -- name: serve_channels
 -- Makes this host the one that sends to the channels of these organisations, where no living host does under its lease, and answers
 -- the channels that it serves, each with its rate. :orgs, :channels and :routes have one element each per channel; :masters are the master keys that the

@@ -1,4 +1,4 @@
-// Reads the columns of the part `history` (parts.sql).
+// Reads the columns of the part `history` (store/parts.sql).
 #pragma once
 
 #include <cstdint>

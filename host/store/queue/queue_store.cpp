@@ -89,6 +89,16 @@ class PgQueueStore final : public QueueStore {
     return all;
   }
 
+  Result<OrderedRates> ordered_rates() override {
+    auto rows = link_.run(sql::rate_orders);
+    TRY(rows);
+    OrderedRates all;
+    for (const auto row : *rows)
+      all.emplace(std::pair(OrgId{row.org_id()}, std::string(row.target())),
+                  Rate{static_cast<std::uint32_t>(row.count()), std::chrono::duration_cast<Millis>(Micros(row.per()))});
+    return all;
+  }
+
   Result<std::vector<ServedChannel>> serve_channels(HostId host, std::span<const RouteShare* const> shares,
                                                     Millis lease) override {
     ArrayText org, channel, route, master;
@@ -117,7 +127,7 @@ class PgQueueStore final : public QueueStore {
     ArrayText org, target, wanted, count, per;
     for (const auto* share : shares) {
       org.add(share->org.value);
-      target.add(share->target);
+      target.add(share->cooldown_key.empty() ? share->target : share->cooldown_key);
       wanted.add(static_cast<std::int64_t>(share->count));
       count.add(static_cast<std::int64_t>(share->rate->count));
       per.add(Micros(share->rate->per).count());

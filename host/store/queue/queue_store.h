@@ -56,6 +56,9 @@ struct RouteShare {
   std::optional<Seconds> min_age;           // take only submissions at least this old
 };
 
+// Operators' own rates, by cooldown key; they go before all others.
+using OrderedRates = std::map<std::pair<OrgId, std::string>, Rate>;
+
 struct ServedChannel {
   RouteId route;
   std::optional<Rate> rate;  // as its organisation has set it
@@ -90,6 +93,7 @@ class QueueStore {
   virtual Result<std::vector<Cooldown>> begin_probes(std::span<const Cooldown> targets, HostId host, Millis length) = 0;
   virtual Result<void> release_probes(std::span<const Cooldown> targets, HostId host) = 0;  // nothing was sent
   virtual Result<OrgWeights> weights() = 0;
+  virtual Result<OrderedRates> ordered_rates() = 0;  // in force now
   // Makes this host the one that sends to the channels of these organisations, where no living one does. Returns the channels
   // that it serves now; those of an organisation whose secrets it cannot open are not among them. Waits for no lock longer than a
   // moment. After `lease` without HostLiveness::renew_channels() another host may serve them.

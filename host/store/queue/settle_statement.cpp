@@ -39,6 +39,8 @@ constexpr SettleColumn kColumns[] = {
     column<[](S s) { return Text(s.result); }>(rare, "jsonb", "result", kNone),
     column<[](S s) { return s.attempt && s.attempt->answer ? Text(*s.attempt->answer) : Text(); }>(rare, "jsonb", "answer",
                                                                                                    SettleColumn::kAttempts),
+    column<[](S s) { return s.attempt ? Text(s.attempt->sent_hash) : Text(); }>(rare, "bytea", "sent_hash", kAttempts),
+    column<[](S s) { return s.attempt ? Text(s.attempt->signed_with) : Text(); }>(rare, "text", "signed_with", kAttempts),
     column<[](S s) { return Text(s.progress); }>(rare, "text", "progress", kNone),
 
     column<[](S s) { return to_string(s.status); }>(shared, "delivery_status", "status", kDeliveries),

@@ -3,13 +3,12 @@
 #include <map>
 #include <set>
 
-#include "store/forms/form_rows.h"
 #include "store/notifications/notify.sql.h"
 #include "store/pg/sqlstate.h"
 #include "store/pg_stores.h"
-#include "store/pipelines/pipeline_rows.h"
 #include "store/queue/cooldown_rows.h"
 #include "store/queue/settle.sql.h"
+#include "store/queue/settle_in.h"
 #include "store/queue/settle_statement.h"
 #include "store/submissions/read_rows.h"
 
@@ -21,14 +20,11 @@ class PgSettleStore final : public SettleStore {
   PgSettleStore(const DatabaseAddress& address, int shards) : link_(address, "settle"), pipelines_(versions_, shards) {}
 
   Result<SettleResult> settle(Shard shard, std::span<const Settlement> batch) override {
-    SettleBatch columns(batch);
-    const auto& statement = columns.statement();
-    const Parameters parameters = columns.take(shard);
     const bool has_more =
         std::any_of(batch.begin(), batch.end(), [](const auto& s) { return s.of_form || s.of_stage || s.dead_letter; });
-    if (!has_more) return held_by(link_.run(statement, parameters));
-    return link_.transact(
-        [&](Connection& connection) { return settle_with_more(connection, shard, batch, statement, parameters); });
+    if (has_more) return link_.transact([&](Connection& connection) { return settle_in(connection, pipelines_, shard, batch); });
+    SettleBatch columns(batch);
+    return held_by(link_.run(columns.statement(), columns.take(shard)));
   }
 
   Result<std::vector<DeliveryId>> save_artifacts(Shard shard, std::span<const ComposeRow> batch) override {
@@ -130,46 +126,6 @@ class PgSettleStore final : public SettleStore {
       if (!locked.contains({one.org.value, one.target})) free.push_back(one);
     if (free.size() == all.size()) return written;  // it was another lock
     return free.empty() ? Result<std::vector<Cooldown>>{} : write(std::span<const One>(free));
-  }
-
-  // Dead letters and forms' submissions are written in the same transaction.
-  Result<SettleResult> settle_with_more(Connection& connection, Shard shard, std::span<const Settlement> batch,
-                                        const Query<sql::settle_row>& statement, const Parameters& parameters) {
-    auto rows = connection.run(statement, parameters);
-    TRY(rows);
-    std::map<std::pair<DeliveryId, ClaimToken>, SubmissionId> submission_of;
-    for (const auto row : *rows) submission_of[{{row.delivery()}, {row.token()}}] = {row.submission_id()};
-    SettleResult settled;
-    std::vector<SettlementRow> held;
-    for (const auto& settlement : batch) {
-      const auto found = submission_of.find({settlement.delivery, settlement.token});
-      if (found == submission_of.end()) continue;
-      settled.held.push_back(settlement.delivery);
-      settled.tokens.push_back(settlement.token);
-      held.push_back({&settlement, found->second});
-      submission_of.erase(found);
-    }
-    std::vector<SubmissionId> walking;
-    for (const auto& row : held) {
-      if (!row.settlement->of_stage || row.settlement->status == Status::due) continue;
-      if (row.settlement->halts)
-        TRY(pipelines_.halt(connection, row.submission));
-      else
-        walking.push_back(row.submission);
-    }
-    pipelines_.take_moves();  // of a transaction that was taken back
-    auto handled = pipelines_.advance(connection, shard, walking);
-    TRY(handled);
-    for (auto& row : held) {
-      if (!row.settlement->of_stage || !handled->contains(row.submission)) continue;
-      row.is_handled = true;
-      settled.handled.push_back(row.settlement->delivery);
-    }
-    auto ended = follow_up(connection, shard, held);
-    TRY(ended);
-    settled.form_states = std::move(*ended);
-    settled.moves = pipelines_.take_moves();
-    return settled;
   }
 
   template <class OneRow>

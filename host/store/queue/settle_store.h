@@ -31,6 +31,8 @@ struct AttemptRecord {
   bool counts = true;                           // against the contract's attempts
   bool maybe_sent = false;                      // the receiver may have what nobody saw it take
   std::shared_ptr<const std::string> answer{};  // JSON: what came back over HTTP; null: not on record
+  std::string sent_hash{};                      // of Outcome, as the text of a bytea; "": not on record
+  std::string signed_with{};
 };
 
 // The alert about a dead letter.

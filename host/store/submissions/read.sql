@@ -73,7 +73,7 @@ ORDER BY created_at;
 -- takes: shard, org, submission
 -- returns: now time, delivery_id number?, route_id number?, action_type text?, status text?, due time?, attempts number?
 -- returns: lease_lost number?, claimed_by text, lease_until time?, permits_until time?, hosts number, action_order number?
--- returns: contract text?, claimer_lives flag
+-- returns: contract text?, claimer_lives flag, ordered_count number?, ordered_per number?, ordered_by text?, ordered_until time?
 SELECT micros(now()) AS now,
        r.delivery_id,
        r.route_id,
@@ -85,11 +85,15 @@ SELECT micros(now()) AS now,
        coalesce(h.name, '') AS claimed_by,
        micros(r.lease_until) AS lease_until,
        (SELECT micros(t.next_at) FROM target_rates t
-        WHERE t.org_id = :org AND t.target = s.contract::jsonb ->> 'target') AS permits_until,
+        WHERE t.org_id = :org AND t.target = k.target) AS permits_until,
        (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids)) AS hosts,
        r.action_order,
        s.contract,
-       coalesce(r.claimed_by = ANY (living.ids), false) AS claimer_lives
+       coalesce(r.claimed_by = ANY (living.ids), false) AS claimer_lives,
+       o.count AS ordered_count,
+       o.per AS ordered_per,
+       o.actor AS ordered_by,
+       micros(o.until) AS ordered_until
 FROM (SELECT ARRAY(SELECT host_id FROM living_hosts) AS ids OFFSET 0) living
 LEFT JOIN (
   SELECT * FROM ready
@@ -98,6 +102,10 @@ LEFT JOIN (
   SELECT * FROM ready
   WHERE shard = :shard AND org_id = :org AND submission_id = :submission AND delivery_id <> submission_id) r ON true
 LEFT JOIN contract_snapshots s ON s.route_id = r.route_id
+LEFT JOIN LATERAL (
+  SELECT CASE WHEN c ? 'form' THEN 'sender:' || (c ->> 'actionType') ELSE c ->> 'target' END AS target
+  FROM (SELECT s.contract::jsonb AS c) j) k ON true
+LEFT JOIN rate_orders o ON o.org_id = :org AND o.target = k.target AND (o.until IS NULL OR o.until > now())
 LEFT JOIN hosts h ON h.host_id = r.claimed_by
 ORDER BY r.action_order, r.replay;
 

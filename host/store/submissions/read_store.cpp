@@ -34,6 +34,11 @@ Result<QueuePosition> read_position(const sql::queue_positions_row& row, OrgId o
                          .host_name = host_name_of(contract->url),
                          .in_flight = {},
                          .cooldown = {}};
+  if (const auto count = row.ordered_count()) {
+    const Micros per(value_or_zero(row.ordered_per()));
+    position.rate = Rate{static_cast<std::uint32_t>(*count), std::chrono::duration_cast<Millis>(per)};
+    position.ordered_rate = {text_or_empty(row.ordered_by()), row.ordered_until()};
+  }
   for (const auto cooldown : cooldowns)
     if (cooldown.target() == contract->cooldown_key())
       position.cooldown =

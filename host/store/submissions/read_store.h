@@ -50,9 +50,14 @@ struct QueuePosition {
   std::optional<Timestamp> lease_until;
   std::optional<std::uint64_t> due_before;  // deliveries of its route and shard that are due earlier; kMaxDueBefore at most
   std::optional<Rate> rate;                 // of its target
-  std::optional<Timestamp> permits_until;   // if it has, or had, a rate: when the last permit that was given out is used up
-  std::string host_name;                    // of its target, with the port; empty for a form's action
-  struct InFlight {                         // deliveries that all hosts together have claimed now
+  struct OrderedRate {                      // by an operator: then it is that
+    std::string actor;
+    std::optional<Timestamp> until;
+  };
+  std::optional<OrderedRate> ordered_rate{};
+  std::optional<Timestamp> permits_until;  // if it has, or had, a rate: when the last permit that was given out is used up
+  std::string host_name;                   // of its target, with the port; empty for a form's action
+  struct InFlight {                        // deliveries that all hosts together have claimed now
     std::uint64_t of_target = 0, of_org = 0, of_host_name = 0, of_action_type = 0, all = 0;
   } in_flight;
   std::optional<Cooldown> cooldown;  // of its target; one that is over: the target is half-open

@@ -674,6 +674,32 @@ TEST_F(Planning, ARateThatIsSetKeepsClaimsOnInsertOut) {  // T33
   EXPECT_FALSE(w.planner().admit(0, {w.insert_group(a)}, w.clock.now())) << "it takes no permit";
 }
 
+TEST_F(Planning, AnOperatorsRateGoesBeforeThatOfTheRegistryForOneOrganisation) {  // O5
+  auto& w = world();
+  const auto a = w.route("a", {.rate = Rate{1, Seconds(1)}});
+  const auto of_another_org = w.route("a", {.org = {2}});
+  w.due({a, of_another_org});
+  const auto rate_of = [&](RouteId id) {
+    const auto plan = w.planner().plan(1000, w.clock.now());
+    std::optional<Rate> rate;
+    for (const auto& share : plan.shares.at(0)) {
+      if (share.route == id) rate = share.rate;
+      w.planner().denied(0, share, w.clock.now());
+    }
+    return rate;
+  };
+  const Rate registry{10, Seconds(1)}, ordered{3, Seconds(1)};
+  w.planner().observe(TargetRates{{"a", registry}}, w.clock.now());
+  w.planner().observe(OrderedRates{{{kDefaultOrg, "a"}, ordered}}, w.clock.now());
+  EXPECT_EQ(rate_of(a), ordered);
+  EXPECT_EQ(rate_of(of_another_org), registry);
+  w.planner().observe(TargetRates{{"a", std::nullopt}}, w.clock.now());
+  EXPECT_EQ(rate_of(a), ordered) << "a reload does not end it";
+  EXPECT_FALSE(rate_of(of_another_org));
+  w.planner().observe(OrderedRates{}, w.clock.now());
+  EXPECT_FALSE(rate_of(a));
+}
+
 TEST_F(Planning, WhatIsOverItsDeadlineNeedsNoPermit) {  // E8 E14
   auto& w = world({.in_flight = 1000, .per_target = 1000, .per_org = 1000, .per_host_name = 1000});
   const auto rated = w.route("a", {.policy = Policy::deadline, .rate = Rate{1, std::chrono::hours(1)}});

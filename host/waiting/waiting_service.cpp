@@ -1,0 +1,138 @@
+// Ending and rerouting what waits, page by page.
+#include "waiting/waiting_service.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "settle/settlement.h"
+
+namespace waybill {
+namespace {
+
+constexpr std::size_t kPage = 200;  // and as many rows in one transaction
+
+Result<void> check_order(const WaitingOrder& order) {
+  if (order.filter.target.empty() || order.filter.target.size() > kMaxReason || !is_clean_utf8(order.filter.target))
+    return fail(Error::Kind::invalid, "target must be a text of 1 to " + std::to_string(kMaxReason) + " bytes");
+  return {};
+}
+
+void refuse(WaitingDone& done, WaitingDelivery delivery, std::string why) {
+  ++done.refused;
+  if (done.examples.size() < kMaxExamples) done.examples.emplace_back(std::move(delivery), std::move(why));
+}
+
+// Goes through what waited when it began. `act` does something with the deliveries of a page.
+template <class Act>
+Result<WaitingDone> each_page(WaitingStore& store, const WaitingOrder& order, const WaitingProgress& progress, Act act) {
+  WaitingDone done;
+  auto after = order.after;
+  std::optional<Timestamp> began;
+  for (;;) {
+    auto page = store.list(order.org, order.filter, kPage, after);
+    TRY(page);
+    if (!began) began = page->now;
+    std::erase_if(page->items, [&](const auto& one) { return one.created > *began; });
+    if (!page->items.empty()) TRY(act(page->items, *began, done));
+    if (progress) progress(done);
+    done.next = after = page->next;
+    if (!after || done.count + done.refused >= order.most) return done;
+  }
+}
+
+Result<void> end_page(WaitingStore& store, const WaitingOrder& order, std::vector<WaitingDelivery>& items, WaitingDone& done) {
+  const auto settle = [&](const WaitingDelivery& waiting, const Contract& contract, Timestamp now) {
+    return settlement_of(waiting, contract, now, order.by.actor);
+  };
+  const auto count = [&](std::span<const WaitingDelivery> chosen, const std::vector<DeliveryId>& ended) {
+    done.count += ended.size();
+    done.taken_by_others += chosen.size() - ended.size();
+    for (const auto& one : chosen)
+      if (one.history.maybe_sent && std::find(ended.begin(), ended.end(), one.id) != ended.end()) ++done.may_be_sent;
+  };
+  const auto ended = store.end(order.org, items, settle, order.reason, order.by);
+  if (ended) {
+    count(items, *ended);
+    return {};
+  }
+  if (ended.error().kind != Error::Kind::bug) return tl::unexpected(ended.error());
+  for (const auto& one : items) {  // what the database refuses of one must not keep the others
+    const auto alone = store.end(order.org, {&one, 1}, settle, order.reason, order.by);
+    if (!alone && alone.error().kind != Error::Kind::bug) return tl::unexpected(alone.error());
+    if (alone)
+      count({&one, 1}, *alone);
+    else
+      refuse(done, one, alone.error().what);
+  }
+  return {};
+}
+
+std::string why_not_rerouted(const WaitingDelivery& one, const Contract& to, Timestamp now) {
+  if (one.kind != "intent")
+    return "only intents are rerouted: an action goes where its form or pipeline says, and a notification to its channel";
+  if (one.history.maybe_sent) return "an attempt may have been sent to " + one.target + " already";
+  if (one.has_begun) return "its plugin has begun it for " + one.target;
+  if (const auto deadline = to.deadline(one.created); deadline && *deadline <= now)
+    return "its deadline under the contract of " + to.target + " has passed";
+  return {};
+}
+
+Result<void> reroute_page(WaitingStore& store, const ActionTypes& types, const WaitingOrder& order, const Contract& to,
+                          std::vector<WaitingDelivery>& items, Timestamp now, WaitingDone& done) {
+  for (const auto& one : items)
+    if (one.kind == "intent" && one.action_type != to.action_type)
+      return fail(Error::Kind::invalid, "target \"" + to.target + "\" is of action type " + to.action_type + ", but \"" +
+                                            one.target + "\" of " + one.action_type);
+  const auto bodies = store.bodies(order.org, items);
+  TRY(bodies);
+  std::vector<WaitingDelivery> chosen;
+  for (auto& one : items) {
+    auto why = why_not_rerouted(one, to, now);
+    const auto body = bodies->find(one.id);
+    if (why.empty() && body == bodies->end()) why = "what it holds is not kept any more";
+    if (why.empty())
+      if (const auto problems = types.check_payload(to.action_type, body->second); !problems.empty())
+        why = "its payload is not valid for " + to.target + ": " + problems.front().field + ": " + problems.front().message;
+    if (why.empty())
+      chosen.push_back(std::move(one));
+    else
+      refuse(done, std::move(one), std::move(why));
+  }
+  if (order.dry_run || chosen.empty()) {
+    done.count += chosen.size();
+    return {};
+  }
+  const auto moved = store.reroute(order.org, chosen, {to, order.filter.target, to.target}, order.by);
+  TRY(moved);
+  done.count += moved->size();
+  done.taken_by_others += chosen.size() - moved->size();
+  return {};
+}
+
+}  // namespace
+
+Result<WaitingDone> end_waiting(WaitingStore& store, const WaitingOrder& order, const WaitingProgress& progress) {
+  TRY(check_order(order));
+  if (order.reason.empty() || order.reason.size() > kMaxReason || !is_clean_utf8(order.reason))
+    return fail(Error::Kind::invalid, "reason must be a text of 1 to " + std::to_string(kMaxReason) + " bytes");
+  return each_page(store, order, progress,
+                   [&](std::vector<WaitingDelivery>& items, Timestamp, WaitingDone& done) -> Result<void> {
+                     if (!order.dry_run) return end_page(store, order, items, done);
+                     done.count += items.size();
+                     for (const auto& one : items) done.may_be_sent += one.history.maybe_sent ? 1 : 0;
+                     return {};
+                   });
+}
+
+Result<WaitingDone> reroute_waiting(WaitingStore& store, const Registry& registry, const ActionTypes& types,
+                                    const WaitingOrder& order, const std::string& to, const WaitingProgress& progress) {
+  TRY(check_order(order));
+  const Contract* const contract = registry.find(to);
+  if (contract == nullptr) return fail(Error::Kind::invalid, "the registry has no target \"" + to + "\"");
+  if (to == order.filter.target) return fail(Error::Kind::invalid, "\"" + to + "\" is where they wait already");
+  return each_page(store, order, progress, [&](std::vector<WaitingDelivery>& items, Timestamp now, WaitingDone& done) {
+    return reroute_page(store, types, order, *contract, items, now, done);
+  });
+}
+
+}  // namespace waybill

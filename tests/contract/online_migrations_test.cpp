@@ -169,7 +169,9 @@ TEST_F(OnlineMigrations, MakeAnIndexUnderALockThatNobodyWaitsFor) {
   EXPECT_EQ(copy.sql.text("SELECT string_agg(DISTINCT l.mode, ' ') " + building), "ShareUpdateExclusiveLock");
   EXPECT_EQ(other.refusal(insert(2048)), "") << "another writer goes on";
   EXPECT_EQ(other.number("SELECT count(*) FROM deliveries"), 1);
-  EXPECT_NE(waits_for.get_future().get().find("a slow writer"), std::string::npos) << "it says whom it waits for";
+  auto waited_for = waits_for.get_future();
+  ASSERT_EQ(waited_for.wait_for(std::chrono::minutes(5)), std::future_status::ready) << "it says whom it waits for";
+  EXPECT_NE(waited_for.get().find("a slow writer"), std::string::npos);
   writer.execute("COMMIT; BEGIN");
   const auto done = migrated.get();
   ASSERT_TRUE(done) << done.error().what;

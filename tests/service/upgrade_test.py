@@ -33,7 +33,8 @@ class Upgrade(World):
         self.manager.hears("READY=1", host)
         clients = Clients(self.port)
         eventually(lambda: clients.count >= REQUESTS // 4, "requests")
-        migrated = subprocess.run([BUILD / "waybill", "migrate", "--config", self.folder / "etc/waybill.yaml"], capture_output=True, text=True)
+        migrated = subprocess.run([BUILD / "waybill", "migrate", "--config", self.folder / "etc/waybill.yaml"], capture_output=True, text=True,
+                                  env={"PATH": "/usr/bin:/bin"})
         self.assertEqual(migrated.returncode, 0, migrated.stderr)
         self.assertIn("applied ", migrated.stdout)
         eventually(lambda: clients.count >= REQUESTS // 2, "requests")

@@ -81,7 +81,34 @@ class Migrator {
   Migrator(Connection& connection, const DatabaseAddress& address, const ReportWait& report, const StepBegins& begins)
       : connection_(connection), address_(address), report_(report), begins_(begins) {}
 
-  // `needed`: who knows less than that cannot register, since the database refuses it.
+  // `needed`: who knows less than that cannot register, since the database refuses it. Returns the names.
+  Result<std::vector<std::string>> apply_all(const std::vector<Migration>& pending, int needed, int first) {
+    std::vector<std::string> applied;
+    if (pending.empty()) return applied;
+    TRY(keep_books(connection_));
+    TRY(prepare(pending));
+    for (const Migration& m : pending) {
+      const MigrationPlace place{.name = std::string(m.name), .nth = applied.size() + 1, .total = pending.size()};
+      const auto there = apply(m, place, needed, m.version == first);
+      if (!there) return fail(there.error().kind, "migration " + place.name + ": " + there.error().what);
+      needed = std::max(needed, m.runs_beside);
+      applied.push_back(place.name);
+    }
+    return applied;
+  }
+
+  Result<void> short_locks(const std::function<Result<void>()>& work) {
+    return with_short_locks(connection_, address_, work, report_);
+  }
+
+ private:
+  // Before anything is changed: all that is pending must be possible.
+  Result<void> prepare(const std::vector<Migration>& pending) {
+    int needed = 0;
+    for (const auto& m : pending) needed = std::max(needed, m.runs_beside);
+    return short_locks([&] { return clear_the_way(connection_, needed); });
+  }
+
   Result<void> apply(const Migration& migration, MigrationPlace place, int needed, bool is_first) {
     if (is_first || migration.runs_beside > needed) {
       if (begins_) begins_(place);
@@ -90,18 +117,6 @@ class Migrator {
     return step_by_step(migration, place);
   }
 
-  // Before anything is changed: all that is pending must be possible.
-  Result<void> prepare(const std::vector<Migration>& pending) {
-    int needed = 0;
-    for (const auto& m : pending) needed = std::max(needed, m.runs_beside);
-    return short_locks([&] { return clear_the_way(connection_, needed); });
-  }
-
-  Result<void> short_locks(const std::function<Result<void>()>& work) {
-    return with_short_locks(connection_, address_, work, report_);
-  }
-
- private:
   // Nobody works beside it: either all of it is there afterwards, or nothing.
   Result<void> as_a_whole(const Migration& migration, bool is_first) {
     std::string text(migration.sql);
@@ -236,19 +251,8 @@ Result<std::vector<std::string>> migrate(const DatabaseAddress& address, const R
     return fail(Error::Kind::invalid, no_right(*before, address.schema, state->database));
   }
   Migrator migrator(*connection, address, report, begins);
-  std::vector<std::string> applied;
-  if (!pending->empty()) {
-    TRY(keep_books(*connection));
-    TRY(migrator.prepare(*pending));
-  }
-  int needed = state->needs;
-  for (const Migration& m : *pending) {
-    const auto there = migrator.apply(m, {.name = std::string(m.name), .nth = applied.size() + 1, .total = pending->size()},
-                                      needed, m.version == all.front().version);
-    if (!there) return fail(there.error().kind, "migration " + std::string(m.name) + ": " + there.error().what);
-    needed = std::max(needed, m.runs_beside);
-    applied.emplace_back(m.name);
-  }
+  auto applied = migrator.apply_all(*pending, state->needs, all.front().version);
+  TRY(applied);
   // A database that is newer than this program has newer functions.
   if (state->database <= all.back().version) TRY(bring_up_to_date(*connection, address, functions, report));
   // What the session may not do for the tenant role stays undone: without organisations nobody needs it

@@ -59,9 +59,9 @@ SELECT name, knows FROM hosts
 WHERE coalesce(knows, 9) < :version AND host_id = ANY (ARRAY(SELECT host_id FROM living_hosts)) ORDER BY host_id;
 
 -- name: has_progress
--- Whether there is a table of how far migrations have come.
+-- Whether there is a table of how far migrations have come that this role may read.
 -- returns: is_there flag
-SELECT to_regclass('migration_progress') IS NOT NULL AS is_there;
+SELECT coalesce(has_table_privilege(to_regclass('migration_progress'), 'SELECT'), false) AS is_there;
 
 -- name: migration_progress
 -- Answers how many steps of a migration are done, and where the batches of the next one go on; no row: none is.

@@ -68,7 +68,7 @@ TEST_F(RegistryVersions, AnotherHostWithTheSameFilesAddsNothingAndAReloadThatIsR
   wait_for_events(1);
   const Installation place(setup);
   Daemon second(place);
-  ASSERT_TRUE(second.wait_for_log("host.ready"));
+  ASSERT_TRUE(second.wait_for_log("registry.known"));
   installation().write_registry("{\"targets\": [}");
   EXPECT_EQ(installation().command({"reload"}).exit_code, 1);
   change_to(registry_with(90));

@@ -20,6 +20,7 @@ tl::expected<RegistryFiles, std::string> files_as_loaded(const std::filesystem::
 
 void RegistryRecorder::in_force(const LoadActor& actor, std::string digest) {
   const std::lock_guard lock(mutex_);
+  if (change_ && change_->digest == digest) return;
   if (digest == noted_) return change_.reset();
   change_ = Change{{host_, actor.name, actor.trigger}, std::move(digest)};
   was_tried_ = false;
@@ -44,7 +45,10 @@ Result<void> RegistryRecorder::record() {
   }
   const auto noted = store_->note(*files, digest_of(*files), change_->by, count_targets);
   TRY(noted);
-  if (*noted) log_.info("registry.noted", {{"version", **noted}, {"digest", change_->digest}, {"actor", change_->by.actor}});
+  if (*noted)
+    log_.info("registry.noted", {{"version", **noted}, {"digest", change_->digest}, {"actor", change_->by.actor}});
+  else
+    log_.debug("registry.known", {{"digest", change_->digest}});
   noted_ = change_->digest;
   change_.reset();
   return {};

@@ -38,7 +38,7 @@ class RegistryRecorder {
   const std::string host_;
   Log& log_;
   mutable std::mutex mutex_;
-  std::string noted_;              // the digest of the one that was noted last; guarded by mutex_
+  std::string noted_;             // the digest of the one that was noted last; guarded by mutex_
   std::optional<Change> change_;  // that is not written yet; guarded by mutex_
   bool was_tried_ = false;        // and could not be written: the task tries again in its own time; guarded by mutex_
 };

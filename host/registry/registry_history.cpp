@@ -1,6 +1,7 @@
 // Reading what is kept, and comparing it by target and field.
 #include "registry/registry_history.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 

@@ -186,13 +186,6 @@ TEST_F(HostDrains, WhatIsWrongIsRefused) {
 class HostDrainsOverHttp : public HostDrains {
  protected:
   HostDrainsOverHttp() { setup.auth = "tokens"; }
-  HttpClient as(const std::string& org, const std::string& role) {
-    const auto made = installation().command({"token", "create", "--org", org, "--role", role, org + "-" + role, "--json"});
-    EXPECT_EQ(made.exit_code, 0) << made.err;
-    HttpClient one(host().port());
-    one.authorize(json::parse(made.out).at("token"));
-    return one;
-  }
   static HttpResponse post(HttpClient& who, const std::string& name, const std::string& what, const std::string& body) {
     return who.request("POST", "/v1/hosts/" + escaped(name) + "/" + what, body);
   }
@@ -203,7 +196,7 @@ TEST_F(HostDrainsOverHttp, OperatorsDoItAndNobodyElse) {
   host();
   wait_for_state("first", "ready");
   ASSERT_EQ(installation().command({"org", "create", "acme"}).exit_code, 0);
-  auto keeper = as("default", "operator"), admin = as("default", "admin"), stranger = as("acme", "owner");
+  auto keeper = client_of("default", "operator"), admin = client_of("default", "admin"), stranger = client_of("acme", "owner");
   for (auto* who : {&admin, &stranger}) {
     EXPECT_EQ(post(*who, "first", "drain", R"({"reason":"x"})").status, 403);
     EXPECT_EQ(post(*who, "first", "resume", "").status, 403);

@@ -68,7 +68,7 @@ TEST_F(RegistryVersions, AnotherHostWithTheSameFilesAddsNothingAndAReloadThatIsR
   wait_for_events(1);
   const Installation place(setup);
   Daemon second(place);
-  ASSERT_TRUE(second.wait_for_log("host.ready"));
+  ASSERT_TRUE(second.wait_for_log("registry.known"));
   installation().write_registry("{\"targets\": [}");
   EXPECT_EQ(installation().command({"reload"}).exit_code, 1);
   change_to(registry_with(90));
@@ -125,27 +125,20 @@ TEST_F(RegistryVersions, ARollbackOverwritesNoEditUnlessItIsForcedAndNothingThat
 class RegistryVersionsOverHttp : public RegistryVersions {
  protected:
   RegistryVersionsOverHttp() { setup.auth = "tokens"; }
-  HttpClient as(const std::string& role) {
-    const auto made = installation().command({"token", "create", "--role", role, "a-" + role, "--json"});
-    EXPECT_EQ(made.exit_code, 0) << made.err;
-    HttpClient one(host().port());
-    one.authorize(json::parse(made.out).at("token"));
-    return one;
-  }
 };
 
 // O5 S8
 TEST_F(RegistryVersionsOverHttp, OperatorsReadThemAndTheirTokensAreTheActors) {
   host();
   wait_for_events(1);
-  auto keeper = as("operator"), owner = as("owner");
+  auto keeper = client_of("default", "operator"), owner = client_of("default", "owner");
   EXPECT_EQ(owner.get("/v1/registry/versions").status, 403);
   EXPECT_EQ(owner.get("/v1/registry/versions/1").status, 403);
   installation().write_registry(registry_with(90));
   ASSERT_EQ(keeper.request("POST", "/v1/admin/reload", "").status, 200);
   const auto page = keeper.get("/v1/registry/versions?limit=1").json();
   ASSERT_EQ(page["items"].size(), 1u);
-  EXPECT_NE(page["items"][0]["actor"].get<std::string>().find("a-operator"), std::string::npos) << page;
+  EXPECT_NE(page["items"][0]["actor"].get<std::string>().find("default-operator"), std::string::npos) << page;
   const auto rest = keeper.get("/v1/registry/versions?cursor=" + page["next"].get<std::string>()).json();
   EXPECT_EQ(rest["items"].size(), 1u);
   EXPECT_EQ(rest["next"], nullptr);

@@ -128,13 +128,6 @@ TEST_F(TargetPauses, AFormsSenderIsPausedWithAllItsForms) {
 class TargetPausesOverHttp : public TargetPauses {
  protected:
   TargetPausesOverHttp() { setup.auth = "tokens"; }
-  HttpClient as(const std::string& org, const std::string& role) {
-    const auto made = installation().command({"token", "create", "--org", org, "--role", role, org + "-" + role, "--json"});
-    EXPECT_EQ(made.exit_code, 0) << made.err;
-    HttpClient one(host().port());
-    one.authorize(json::parse(made.out).at("token"));
-    return one;
-  }
   static HttpResponse post(HttpClient& who, const std::string& name, const std::string& what, const std::string& body) {
     return who.request("POST", "/v1/targets/" + escaped(name) + "/" + what, body);
   }
@@ -144,7 +137,7 @@ class TargetPausesOverHttp : public TargetPauses {
 TEST_F(TargetPausesOverHttp, OperatorsDoItAndNobodyElse) {
   host();
   ASSERT_EQ(installation().command({"org", "create", "acme"}).exit_code, 0);
-  auto keeper = as("default", "operator"), admin = as("default", "admin"), stranger = as("acme", "owner");
+  auto keeper = client_of("default", "operator"), admin = client_of("default", "admin"), stranger = client_of("acme", "owner");
   for (auto* who : {&admin, &stranger}) {
     EXPECT_EQ(post(*who, "sms.once", "pause", R"({"reason":"x"})").status, 403);
     EXPECT_EQ(post(*who, "sms.once", "resume", "{}").status, 403);

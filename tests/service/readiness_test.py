@@ -1,4 +1,4 @@
-"""What the service manager hears of a host that starts, loses its database, is told to reload, and stops.  O2"""
+"""What the service manager hears of a host that starts, loses its database, is told to reload, is drained, and stops.  O2 O5"""
 import signal
 import unittest
 
@@ -42,6 +42,19 @@ class Readiness(World):
         self.write_registry(target("to.hook", "webhook", self.receiver.url + "/hook", "gone"))
         host.send_signal(signal.SIGHUP)
         eventually(lambda: self.manager.listen(1) and "refused" not in self.manager.heard[-1], "a status without it")
+
+    def test_a_host_that_an_operator_has_drained_counts_as_started(self):
+        self.write_plain_config(self.database, "host_name: mail-1\n")
+        host = self.plainly()
+        self.manager.hears("READY=1", host)
+        self.assertEqual(self.request("POST", "/v1/hosts/mail-1/drain", {"reason": "new kernel"})[0], 200)
+        self.manager.hears("STATUS=not ready: an operator has drained the host", host)
+        self.assertEqual(host.stop(), 0)
+        self.manager.forget()
+        host = self.plainly()
+        self.manager.hears("READY=1", host)
+        self.manager.hears("STATUS=not ready: an operator has drained the host", host)
+        self.assertEqual(self.request("GET", "/readyz")[0], 503)
 
     def test_it_says_that_it_stops_and_how_long_that_may_take(self):
         host = self.plainly()

@@ -158,6 +158,14 @@ HttpClient& World::client() {
   return *client_;
 }
 
+HttpClient World::client_of(const std::string& org, const std::string& role) {
+  const auto made = installation().command({"token", "create", "--org", org, "--role", role, org + "-" + role, "--json"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  HttpClient one(host().port());
+  one.authorize(nlohmann::json::parse(made.out).at("token"));
+  return one;
+}
+
 SqlClient& World::sql() {
   if (!sql_) sql_ = std::make_unique<SqlClient>(setup.database_url);
   return *sql_;

@@ -59,6 +59,7 @@ class World : public ::testing::Test {
   Installation& installation();
   Daemon& host();
   HttpClient& client();
+  HttpClient client_of(const std::string& org, const std::string& role);  // with a token of its own, where auth is tokens
   SqlClient& sql();
   PublicIds public_ids() { return PublicIds(Secret(from_hex(sql().text("SELECT encode(key, 'hex') FROM waybill.id_keys")))); }
   // The delivery that the API shows so, as statements name it.

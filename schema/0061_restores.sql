@@ -28,7 +28,4 @@ CREATE TABLE erasures (
 
 INSERT INTO access_rules (table_name, application, reader, seen_with, tenant) VALUES
   ('erasures', 'SELECT', 'SELECT', NULL, NULL),
-  ('restores', 'SELECT', 'SELECT', NULL, 'SELECT');
-
--- A pipeline that goes on because somebody says so, as a tenant, may come to such an action: it gets an attempt that nobody saw.
-UPDATE access_rules SET tenant = 'SELECT, INSERT' WHERE table_name = 'attempts';
+  ('restores', 'SELECT', 'SELECT', NULL, 'SELECT (restored_to)');

@@ -105,7 +105,7 @@ TEST_F(Tenants, TheTenantRoleHasTheRightsThatAccessRulesNamesAndNoOthers) {
   EXPECT_EQ(
       list("SELECT table_name FROM access_rules a WHERE tenant IS NOT NULL AND table_name NOT IN ('action_words', 'listing', "
            "'channel_types', "
-           "'pipeline_moves', 'pipeline_versions') AND NOT EXISTS"
+           "'pipeline_moves', 'pipeline_versions', 'restores') AND NOT EXISTS"
            " (SELECT FROM pg_attribute WHERE attrelid = a.table_name::regclass AND attname = 'org_id')"),
       std::vector<std::string>{})
       << "without an org_id it must say the same to every organisation";

@@ -386,6 +386,8 @@ TEST_F(Commands, NoneButMigrateAndServeMakesASchema) {
                                                {"org weight", {"acme", "2"}},
                                                {"org disable", {"acme"}},
                                                {"org enable", {"acme"}},
+                                               {"org erase", {"acme", "--confirm", "acme", "--certificate", "/tmp/no-such-file"}},
+                                               {"restore-fence", {"--since", "2026-11-23T09:30:00Z"}},
                                                {"token create", {"--name", "shop"}},
                                                {"token revoke", {"shop"}}};
   setup.more = "secrets: { master: { env: MASTER } }\nnotify: { key: master }\n";

@@ -93,6 +93,7 @@ TEST_F(AfterRestore, LaterOneShotsOfAPipelineAreNotSentAgainEither) {
   const auto failed = installation().command({"failed", "list", "--reason", "restored", "--json"});
   ASSERT_EQ(json::parse(failed.out)["items"].size(), 1u) << failed.out;
   EXPECT_EQ(json::parse(failed.out)["items"][0]["target"], "shop.charge");
+  EXPECT_EQ(installation().command({"failed", "resend", "--reason", "restored"}).exit_code, 1) << "it may have been sent";
   const auto skipped = installation().command({"pipeline", "skip", "order-1"});
   EXPECT_EQ(skipped.exit_code, 0) << skipped.out << skipped.err;
   wait_for_state("order-1", "DONE");

@@ -66,13 +66,15 @@ ORDER BY d.ended_at DESC, d.id DESC LIMIT :most::bigint;
 -- name: failed_to_be_resent
 -- Lists failed deliveries in the order in which they are sent again, the oldest first, with what decides whether they may be. Null allows any
 -- value. They ended at `:since` or later and before `:until`, both in microseconds; of `:ids`, if it is not null, those that are the
--- organisation's. Those that were sent again are listed for ids only. One that may have been sent has an attempt that may have been.
+-- organisation's. Those that were sent again are listed for ids only. One that may have been sent has an attempt that may have been, or
+-- ended after a restore.
 -- takes: org, reference, target, kind, belongs_to, reason, status, since, until, ids, most
 -- returns: {{failed_columns}}, policy text?, is_sent_again flag, may_be_sent flag
 SELECT {{failed_columns}},
        c.policy,
        {{sent_again}} AS is_sent_again,
-       EXISTS (SELECT FROM attempts a WHERE a.shard = d.shard AND a.delivery_id = d.id AND coalesce(a.maybe_sent, true)) AS may_be_sent
+       coalesce(d.reason, '') = 'restored'
+         OR EXISTS (SELECT FROM attempts a WHERE a.shard = d.shard AND a.delivery_id = d.id AND coalesce(a.maybe_sent, true)) AS may_be_sent
 FROM deliveries d
 {{of_failed}}
 WHERE d.org_id = :org AND d.status IN ('rejected', 'exhausted') AND {{fits_filter}}

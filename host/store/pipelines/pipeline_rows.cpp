@@ -93,7 +93,6 @@ Result<bool> run_actions(Connection& connection, PipelineWalk& walk, const std::
   }
   if (doubtful.any) {
     auto parameters = doubtful.take(walk, next);
-    parameters.emplace_back(std::to_string(walk.restored_to->micros));
     parameters.emplace_back(std::string(is_sure_to_handle_failure(walk) ? "f" : "t"));
     TRY(connection.run(sql::end_restored_actions, parameters));
     walk.has_ended_restored = true;

@@ -198,9 +198,9 @@ INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, rout
 SELECT :shard::smallint, id, :org, :submission, place, route, clock_timestamp(), 'due', :maybe_sent::boolean, true FROM wanted;
 
 -- name: end_restored_actions
--- Stores deliveries of a submission's present step that are not sent, since they may have been after `:restored_to`, the moment to which the database
--- was restored: each as ended, with an attempt that nobody saw, and, if `:is_dead`, as a dead letter. Otherwise as run_actions.
--- takes: shard, org, submission, action_orders, routes, payloads, next_action, restored_to, is_dead
+-- Stores deliveries of a submission's present step that are not sent, since they may have been after the moment to which the database was restored:
+-- each as ended, and, if `:is_dead`, as a dead letter. Otherwise as run_actions.
+-- takes: shard, org, submission, action_orders, routes, payloads, next_action, is_dead
 WITH wanted AS MATERIALIZED (
   SELECT t.*, nextval('object_ids') * 1024 + :shard::smallint AS id, c.contract::jsonb ->> 'actionType' AS action_type, clock_timestamp() AS at
   FROM unnest(:action_orders::smallint[], :routes::int[], :payloads::text[]) AS t(place, route, payload)
@@ -211,16 +211,12 @@ next AS (
 body AS (
   INSERT INTO edited_payloads (shard, delivery_id, org_id, body)
   SELECT :shard::smallint, id, :org, convert_to(payload, 'UTF8') FROM wanted),
-attempt AS (
-  INSERT INTO attempts (shard, delivery_id, number, org_id, started_at, outcome, error, counts, maybe_sent)
-  SELECT :shard::smallint, id, 1, :org, at_micros(:restored_to), 'unknown',
-         'the database was restored to this moment: whether it was sent after it is not known', false, true FROM wanted),
 letter AS (
   INSERT INTO dead_letters (shard, id, org_id, submission_id, kind, client_ref, target, action_order, action_type, reason, died_at)
   SELECT :shard::smallint, w.id, :org, :submission, s.kind, s.client_ref, s.target, w.place, w.action_type, 'restored', w.at
   FROM wanted w JOIN submissions s ON s.shard = :shard AND s.id = :submission WHERE :is_dead::boolean)
-INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, attempt_count, reason, ended_at)
-SELECT :shard::smallint, id, :org, :submission, place, action_type, route, 'exhausted', 1, 'restored', at FROM wanted;
+INSERT INTO deliveries (shard, id, org_id, submission_id, action_order, action_type, route_id, status, reason, ended_at)
+SELECT :shard::smallint, id, :org, :submission, place, action_type, route, 'exhausted', 'restored', at FROM wanted;
 
 -- name: block_pipeline
 -- Notes that a submission waits for somebody. A row if it did not before.

@@ -1,7 +1,6 @@
 // What was sent is proved from the record: by command and over HTTP, with a host and without one.  O5
 #include <gtest/gtest.h>
 
-#include "base/base64.h"
 #include "domain/idempotency.h"
 #include "services/sign.h"
 #include "support/eventually.h"
@@ -74,7 +73,7 @@ TEST_F(Proofs, AChannelsDeliveryNamesTheKeyThatSignedIt) {
   const auto channel = add_channel("hook");
   const auto rule = add_rule();
   bind(rule, channel);
-  ASSERT_EQ(add_event(rule, "e-1", {{"value", 1}}).status, 201);
+  ASSERT_EQ(add_event(rule, "e-1", {{"value", 1}}).status, 202);
   ASSERT_TRUE(eventually([&] { return deliveries().size() == 1; }));
   const std::string id = deliveries().at(0).at("id");
   end_windows();

@@ -83,7 +83,7 @@ TEST_F(Proofs, AChannelsDeliveryNamesTheKeyThatSignedIt) {
   const auto& attempt = proof["deliveries"].at(0)["history"].at(0);
   EXPECT_EQ(attempt["sentSha256"], hash_of(gateway.received().at(0).body)) << proof;
   EXPECT_EQ(attempt["answer"]["status"], 200);
-  const std::string secret = channel.at("secret");
+  const std::string secret = channel.at("signing_secret");
   const auto key = signing_key_of(Secret(secret));
   EXPECT_EQ(attempt["signedWith"], json::array({key_id(key)})) << attempt;
   EXPECT_EQ(proof["deliveries"][0]["destination"], nullptr);

@@ -1,5 +1,7 @@
 -- Runs beside: 27
 --
+-- Functions: 6c6812e34a27d9a0b6c37051e61a024260790e7835e42cb6e384e353f78fb453
+--
 -- What an attempt sent goes on record for `waybill proof`: the SHA-256 of the body that went out, and the ids of the keys that signed it.
 -- Attempts from before, and those of hosts of an earlier version, have neither.
 --

@@ -50,6 +50,7 @@ target_link_libraries(integration_mail_servers PRIVATE waybill_senders)  # the p
 add_dependencies(integration_mail_servers email_raw)
 target_link_libraries(integration_egress PRIVATE waybill_senders)
 target_link_libraries(integration_outgoing PRIVATE waybill_services OpenSSL::SSL)  # servers with certificates of their own
+target_link_libraries(integration_proof PRIVATE waybill_services)  # works out the id of a key
 target_link_libraries(integration_foreign_ids PRIVATE yaml-cpp::yaml-cpp)
 target_compile_definitions(integration_bench PRIVATE WAYBILL_BENCH_PROGRAM="${CMAKE_BINARY_DIR}/bench/waybill_bench")
 add_dependencies(integration_bench waybill_bench)

@@ -61,7 +61,7 @@ Json proof_json(const Proof& proof, const PublicIds& ids) {
             {"target", submission.target},
             {"complete", proof.is_complete}};
   json["acknowledged"] = {{"at", format_rfc3339(submission.created)},
-                          {"contentSha256", proof.content_hash},
+                          {"contentSha256", text_or_null(proof.content_hash)},
                           {"bodySha256", text_or_null(proof.body_hash)},
                           {"bodyBytes", proof.body_bytes ? Json(*proof.body_bytes) : Json(nullptr)}};
   json["state"] = submission.state;

@@ -11,6 +11,8 @@
 namespace waybill {
 namespace {
 
+constexpr std::int64_t kMaxCounted = 100'000;  // the sessions are everybody's
+
 Result<QueueStanding> standing_asked(FormSession& session, const http::Request& request) {
   BacklogFilter filter{
       .org = {}, .target = given(request, "target").value_or(""), .action_type = given(request, "actionType").value_or("")};
@@ -20,7 +22,7 @@ Result<QueueStanding> standing_asked(FormSession& session, const http::Request& 
     TRY(org);
     filter.org = *org;
   }
-  return session.backlog->read(filter);
+  return session.backlog->read(filter, kMaxCounted);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // What was sent is proved from the record: by command and over HTTP, with a host and without one.  O5
 #include <gtest/gtest.h>
 
-#include "base/base64.h"
 #include "domain/idempotency.h"
 #include "services/sign.h"
 #include "support/eventually.h"
@@ -74,7 +73,7 @@ TEST_F(Proofs, AChannelsDeliveryNamesTheKeyThatSignedIt) {
   const auto channel = add_channel("hook");
   const auto rule = add_rule();
   bind(rule, channel);
-  ASSERT_EQ(add_event(rule, "e-1", {{"value", 1}}).status, 201);
+  ASSERT_EQ(add_event(rule, "e-1", {{"value", 1}}).status, 202);
   ASSERT_TRUE(eventually([&] { return deliveries().size() == 1; }));
   const std::string id = deliveries().at(0).at("id");
   end_windows();
@@ -84,7 +83,7 @@ TEST_F(Proofs, AChannelsDeliveryNamesTheKeyThatSignedIt) {
   const auto& attempt = proof["deliveries"].at(0)["history"].at(0);
   EXPECT_EQ(attempt["sentSha256"], hash_of(gateway.received().at(0).body)) << proof;
   EXPECT_EQ(attempt["answer"]["status"], 200);
-  const std::string secret = channel.at("secret");
+  const std::string secret = channel.at("signing_secret");
   const auto key = signing_key_of(Secret(secret));
   EXPECT_EQ(attempt["signedWith"], json::array({key_id(key)})) << attempt;
   EXPECT_EQ(proof["deliveries"][0]["destination"], nullptr);

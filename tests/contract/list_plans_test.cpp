@@ -67,8 +67,10 @@ class ListPlans : public StoreWorld {
         "submissions"
         " WHERE kind = 'intent'");
     sql.execute(
-        "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status) SELECT shard, 2, org_id, "
-        "(3::bigint << 52) + id, id, created_at, 1 + client_ref::int / 2 % 4, 'due' FROM submissions WHERE kind = 'intent' AND org_id = 1");
+        "INSERT INTO ready (shard, action_order, org_id, delivery_id, submission_id, due_at, route_id, status) SELECT shard, 2, "
+        "org_id, "
+        "(3::bigint << 52) + id, id, created_at, 1 + client_ref::int / 2 % 4, 'due' FROM submissions WHERE kind = 'intent' AND "
+        "org_id = 1");
     sql.execute("INSERT INTO target_outages (org_id, target, until, reason) SELECT " + org + ", 'target-' || n, now(), 'r'" +
                 rows);
     sql.execute("INSERT INTO target_pauses (org_id, target, reason, actor) SELECT " + org + ", 'target-' || n, 'r', 'ada'" +

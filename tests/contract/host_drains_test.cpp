@@ -1,5 +1,4 @@
 // Hosts that an operator keeps from claiming, in the database: known by the name that a restart leaves them.  O5
-#include "app/host_identity.h"
 #include "contract/store_world.h"
 #include "store/operations/host_store.h"
 #include "store/queue/host_liveness.h"
@@ -68,7 +67,7 @@ TEST_F(HostDrainContract, WhatNobodyKnowsIsRefusedAndSoIsASecondDrain) {
 
 // O5
 TEST_F(HostDrainContract, TheQuarantineOfAHostIsNoHost) {
-  HostLiveness beside(address, quarantine_name());
+  HostLiveness beside(address, "box:11/quarantine");
   ASSERT_TRUE(beside.keep());
   EXPECT_TRUE(store->list()->empty());
   EXPECT_TRUE(reader->living_hosts()->empty()) << "explain would call it silent";

@@ -15,6 +15,8 @@ std::string machine_name() {
 
 std::string host_name() { return machine_name() + ":" + std::to_string(getpid()); }
 
+std::string quarantine_name() { return host_name() + "/quarantine"; }
+
 std::string lasting_name(const Config& config) { return config.host_name.empty() ? machine_name() : config.host_name; }
 
 sigset_t block_signals() {

@@ -13,6 +13,7 @@
 namespace waybill {
 
 std::string host_name();                         // machine:pid
+std::string quarantine_name();                   // machine:pid/quarantine: statements that list hosts leave it out
 std::string lasting_name(const Config& config);  // that a restart leaves the host
 // SIGTERM, SIGINT and SIGHUP, for who waits for them; to be called before any thread starts. SIGPIPE is ignored.
 sigset_t block_signals();

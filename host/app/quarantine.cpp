@@ -74,7 +74,7 @@ class Quarantine {
                    .time_limit = [registry](const Contract& contract) { return registry->time_limit(contract); }},
                   log, metrics_),
         hang_alerts_(host_name() + " (quarantine)"),
-        liveness_(address, host_name(), program_version(), config.timeouts.lease) {}
+        liveness_(address, quarantine_name(), program_version(), config.timeouts.lease) {}
 
   // Until there is no suspect any more, one of them hangs, or `is_over` says so. False when a plugin holds on to a thread: the
   // next suspect is tried where no such thread is.

@@ -1,6 +1,7 @@
 // Hosts that an operator keeps from claiming, in the database: known by the name that a restart leaves them.  O5
 #include "contract/store_world.h"
 #include "store/operations/host_store.h"
+#include "store/queue/host_liveness.h"
 
 namespace waybill::testing {
 namespace {
@@ -62,6 +63,15 @@ TEST_F(HostDrainContract, WhatNobodyKnowsIsRefusedAndSoIsASecondDrain) {
   ASSERT_EQ(kind(again), Error::Kind::conflict);
   EXPECT_NE(again.error().what.find("by ada: first"), std::string::npos) << again.error().what;
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log"), 1);
+}
+
+// O5
+TEST_F(HostDrainContract, TheQuarantineOfAHostIsNoHost) {
+  HostLiveness beside(address, "box:11/quarantine");
+  ASSERT_TRUE(beside.keep());
+  EXPECT_TRUE(store->list()->empty());
+  EXPECT_TRUE(reader->living_hosts()->empty()) << "explain would call it silent";
+  EXPECT_TRUE(make_form_store(address, 1, {})->registries()->empty()) << "a reload would wait for its word";
 }
 
 // O5

@@ -89,7 +89,8 @@ SET digest = excluded.digest, request_id = excluded.request_id, verdict = exclud
     judged_at = now();
 
 -- name: registries
--- Lists the registered hosts, each with what it says of its registry. Null: it has said nothing yet. Those of before version 42 never do.
+-- Lists the registered hosts, without their quarantines, each with what it says of its registry. Null: it has said nothing yet. Those of before version 42 never do.
 -- returns: host_id number, name text, digest text?, request_id number?, verdict text?, remarks text?, can_tell flag
 SELECT h.host_id, h.name, r.digest, r.request_id, r.verdict, r.remarks, coalesce(h.knows, 0) >= 42 AS can_tell
-FROM hosts h LEFT JOIN host_registries r ON r.host_id = h.host_id ORDER BY h.host_id;
+FROM hosts h LEFT JOIN host_registries r ON r.host_id = h.host_id
+WHERE h.name NOT LIKE '%/quarantine' ORDER BY h.host_id;

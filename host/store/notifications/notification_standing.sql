@@ -38,7 +38,7 @@ SELECT {{notification}},
        micros(r.lease_until) AS lease_until,
        (SELECT count(*) FROM claimed u JOIN contract_snapshots s ON s.route_id = u.route_id
         WHERE u.org_id = :org AND s.contract::jsonb ->> 'channel' IS NOT NULL) AS under_way,
-       (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids)) AS hosts,
+       (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids) AND name NOT LIKE '%/quarantine') AS hosts,
        (SELECT count(*) FROM claimed u WHERE u.org_id = :org AND u.route_id = c.route_id) AS under_way_of_channel,
        coalesce(p.name, '') AS served_by,
        coalesce(c.config::jsonb ->> 'rate', '') AS rate,

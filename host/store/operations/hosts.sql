@@ -1,11 +1,11 @@
 -- Hosts by the name that a restart leaves them, and what operators say of them. Used by host_store.cpp and maintenance_store.cpp.
 
 -- part: present
--- The processes that are registered, each with its host's name: that of an earlier version is its machine's.
+-- The processes that are registered, without quarantines, each with its host's name: that of an earlier version is its machine's.
 SELECT coalesce(f.facts ->> 'name', regexp_replace(h.name, ':[0-9]+$', '')) AS name,
        h.host_id, h.name AS process, h.started_at, h.knows, coalesce(nullif(f.facts, '{}')::text, '') AS facts,
        coalesce(f.told_at, CASE WHEN h.knows >= 37 THEN h.started_at END) AS told_at
-  FROM hosts h LEFT JOIN host_facts f ON f.host_id = h.host_id
+  FROM hosts h LEFT JOIN host_facts f ON f.host_id = h.host_id WHERE h.name NOT LIKE '%/quarantine'
 
 -- name: hear_host
 -- Notes that a host of this name is there. Answers its drain, with nulls if it has none.

@@ -11,6 +11,7 @@ SELECT h.name,
        h.knows,
        r.digest
 FROM hosts h LEFT JOIN host_facts f ON f.host_id = h.host_id LEFT JOIN host_registries r ON r.host_id = h.host_id
+WHERE h.name NOT LIKE '%/quarantine'
 ORDER BY h.host_id LIMIT 1000;
 
 -- name: health_of_outages

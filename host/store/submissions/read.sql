@@ -86,7 +86,7 @@ SELECT micros(now()) AS now,
        micros(r.lease_until) AS lease_until,
        (SELECT micros(t.next_at) FROM target_rates t
         WHERE t.org_id = :org AND t.target = k.target) AS permits_until,
-       (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids)) AS hosts,
+       (SELECT count(*) FROM hosts WHERE host_id = ANY (living.ids) AND name NOT LIKE '%/quarantine') AS hosts,
        r.action_order,
        s.contract,
        coalesce(r.claimed_by = ANY (living.ids), false) AS claimer_lives,
@@ -110,14 +110,14 @@ LEFT JOIN hosts h ON h.host_id = r.claimed_by
 ORDER BY r.action_order, r.replay;
 
 -- name: living_hosts
--- Lists the hosts that hold their advisory lock, and what each last said of itself (empty: nothing yet), with the microseconds since
+-- Lists the hosts, without their quarantines, that hold their advisory lock, and what each last said of itself (empty: nothing yet), with the microseconds since
 -- then, or since it began; null: it is of an earlier version, which says nothing.
 -- returns: name text, told_ago number?, facts text
 SELECT h.name,
        micros(now()) - micros(coalesce(f.told_at, CASE WHEN h.knows >= 37 THEN h.started_at END)) AS told_ago,
        coalesce(nullif(f.facts, '{}')::text, '') AS facts
 FROM hosts h LEFT JOIN host_facts f ON f.host_id = h.host_id
-WHERE h.host_id = ANY (ARRAY(SELECT host_id FROM living_hosts))
+WHERE h.host_id = ANY (ARRAY(SELECT host_id FROM living_hosts)) AND h.name NOT LIKE '%/quarantine'
 ORDER BY h.host_id;
 
 -- name: due_before

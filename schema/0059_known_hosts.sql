@@ -22,17 +22,6 @@ CREATE TABLE host_drains (
   actor  text        NOT NULL
 );
 
--- Nobody waits for the word of a host that claims nothing: it has none on what can be reached.
-CREATE OR REPLACE VIEW heard_hosts WITH (security_invoker = true) AS
-WITH said AS (
-  SELECT h.host_id, coalesce(f.told_at, CASE WHEN h.knows >= 37 THEN h.started_at END, now()) AS at
-  FROM hosts h LEFT JOIN host_facts f ON f.host_id = h.host_id
-  WHERE NOT EXISTS (SELECT FROM host_drains d WHERE d.name = f.facts ->> 'name'))
-SELECT host_id FROM said
-WHERE at BETWEEN now() - interval '15 seconds' AND now() + interval '15 seconds'
-   OR NOT EXISTS (SELECT FROM said WHERE at BETWEEN now() - interval '15 seconds' AND now() + interval '15 seconds')
-      AND at >= (SELECT max(at) FROM said) - interval '15 seconds';
-
 -- A content of the registry folder, once however often and wherever it is in force.
 CREATE TABLE registry_versions (
   version   integer     GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -65,3 +54,14 @@ INSERT INTO access_rules (table_name, application, reader, seen_with, tenant) VA
   ('registry_versions', 'SELECT, INSERT, DELETE',         'SELECT', NULL, NULL),
   ('registry_files',    'SELECT, INSERT',                 'SELECT', NULL, NULL),
   ('registry_changes',  'SELECT, INSERT',                 'SELECT', NULL, NULL);
+
+-- Nobody waits for the word of a host that claims nothing: it has none on what can be reached.
+CREATE OR REPLACE VIEW heard_hosts WITH (security_invoker = true) AS
+WITH said AS (
+  SELECT h.host_id, coalesce(f.told_at, CASE WHEN h.knows >= 37 THEN h.started_at END, now()) AS at
+  FROM hosts h LEFT JOIN host_facts f ON f.host_id = h.host_id
+  WHERE NOT EXISTS (SELECT FROM host_drains d WHERE d.name = f.facts ->> 'name'))
+SELECT host_id FROM said
+WHERE at BETWEEN now() - interval '15 seconds' AND now() + interval '15 seconds'
+   OR NOT EXISTS (SELECT FROM said WHERE at BETWEEN now() - interval '15 seconds' AND now() + interval '15 seconds')
+      AND at >= (SELECT max(at) FROM said) - interval '15 seconds';

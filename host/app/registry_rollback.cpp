@@ -57,6 +57,19 @@ void give_to_owners(const fs::path& staged, const fs::path& folder) {
   }
 }
 
+// A link to a folder would lead from the copy back into what is in force.
+Result<void> refuse_linked_folders(const fs::path& folder) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code unseen;
+    if (at->is_symlink(unseen) && fs::is_directory(at->path(), unseen))
+      return fault(at->path().string(),
+                   "it is a link to a folder, which a rollback does not write to: restore that folder by hand");
+  }
+  if (error) return fault(folder.string(), error.message());
+  return {};
+}
+
 // Deletes what a version would have, and this one has not.
 Result<void> delete_others(const fs::path& staged, const RegistryFiles& files) {
   for (const auto& file : files_below(staged)) {
@@ -85,6 +98,7 @@ Result<StagedRegistry> StagedRegistry::make(const fs::path& folder, const Regist
   std::error_code error;
   const auto place = fs::canonical(folder, error);
   if (error) return fault(folder.string(), error.message());
+  TRY(refuse_linked_folders(place));
   StagedRegistry staged(place, place.string() + ".rollback-" + std::to_string(::getpid()));
   fs::copy(place, staged.path_, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
   if (error) return fault("copying " + place.string() + " to " + staged.path_.string(), error.message());

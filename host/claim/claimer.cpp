@@ -69,16 +69,21 @@ void Claimer::run(std::stop_token stop) {
       const auto done = round(*host);
       if (!done) log_.warn("claim.database_unavailable", {{"error", done.error().what}});
       if (done) most = again_ ? Clock::Monotonic::duration{} : until_next_round();
-    } else {
-      leave_channels(channels_.host, {});  // others serve them while this host must not claim
+    } else {  // others work meanwhile, and wait neither for its channels nor for a lease
+      return_unconfirmed();
+      leave_channels(channels_.host, {});
     }
     if (!again_) forget_done();
     pulse_.rest();
     signal_.wait(stop, most, kGather, settings_.batch, planner_.held());
   }
   // What an unconfirmed claim may have taken must not wait for its lease: other hosts are there.
-  if (const auto done = give_back_unconfirmed(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
+  return_unconfirmed();
   leave_channels(channels_.host, {});  // nor idle channels for this host's end
+}
+
+void Claimer::return_unconfirmed() {
+  if (const auto done = give_back_unconfirmed(); !done) log_.warn("claim.not_given_back", {{"error", done.error().what}});
 }
 
 Result<void> Claimer::round(HostId host) {
@@ -142,7 +147,10 @@ Result<void> Claimer::look(HostId host) {
     auto weights = store_.weights();
     weights_.done(begun, clock_.now(), kWeights);
     if (weights) planner_.observe(std::move(*weights));  // else they stay as they were
-    if (auto rates = store_.ordered_rates()) planner_.observe(std::move(*rates), clock_.now());
+    if (auto rates = store_.ordered_rates())
+      planner_.observe(std::move(*rates), clock_.now());
+    else
+      log_.warn("claim.rates_not_read", {{"error", rates.error().what}, {"effect", "operators' rates stay as they were"}});
   }
   for (int i = 0; i < settings_.shards; ++i) {
     const auto shard = static_cast<Shard>(i);

@@ -55,6 +55,7 @@ class Claimer {
   void run(std::stop_token stop);
   Result<void> round(HostId host);
   Result<void> give_back_unconfirmed();
+  void return_unconfirmed();  // the same, and logs what fails
   Result<void> look(HostId host);
   Result<void> look_at_cooldowns(HostId host);
   Result<void> learn(const std::vector<RouteId>& routes);

@@ -22,13 +22,14 @@ void refuse(WaitingDone& done, WaitingDelivery delivery, std::string why) {
   if (done.examples.size() < kMaxExamples) done.examples.emplace_back(std::move(delivery), std::move(why));
 }
 
-// Goes through what waited when it began. `act` does something with the deliveries of a page.
+// Goes through what waited when it began. `act` does something with the deliveries of a page. It looks at no more pages than that
+// many would fill: what does not fit costs as much as what does.
 template <class Act>
 Result<WaitingDone> each_page(WaitingStore& store, const WaitingOrder& order, const WaitingProgress& progress, Act act) {
   WaitingDone done;
   auto after = order.after;
   std::optional<Timestamp> began;
-  for (;;) {
+  for (std::size_t pages = order.most / kPage + 1;; --pages) {
     auto page = store.list(order.org, order.filter, kPage, after);
     TRY(page);
     if (!began) began = page->now;
@@ -36,7 +37,7 @@ Result<WaitingDone> each_page(WaitingStore& store, const WaitingOrder& order, co
     if (!page->items.empty()) TRY(act(page->items, *began, done));
     if (progress) progress(done);
     done.next = after = page->next;
-    if (!after || done.count + done.refused >= order.most) return done;
+    if (!after || pages == 1 || done.count + done.refused >= order.most) return done;
   }
 }
 

@@ -12,7 +12,10 @@ AS $function$
       AND NOT EXISTS (SELECT FROM ready r WHERE r.shard = of_shard AND r.delivery_id = s.id)
       AND NOT EXISTS (SELECT FROM ready r WHERE r.shard = of_shard AND r.org_id = s.org_id AND r.submission_id = s.id
                                             AND r.delivery_id <> r.submission_id)
-      AND NOT EXISTS (SELECT FROM dead_letters l WHERE l.shard = of_shard AND l.id = s.id AND l.replayed_at IS NULL)),
+      AND NOT EXISTS (SELECT FROM dead_letters l WHERE l.shard = of_shard AND l.id = s.id AND l.replayed_at IS NULL)
+      AND NOT EXISTS (SELECT FROM deliveries d JOIN dead_letters l ON l.shard = d.shard AND l.id = d.id
+                      WHERE d.shard = of_shard AND d.org_id = s.org_id AND d.submission_id = s.id AND d.id <> d.submission_id
+                        AND l.replayed_at IS NULL)),
   sent AS MATERIALIZED (
     SELECT id FROM old
     UNION ALL SELECT d.id FROM old o JOIN deliveries d ON d.shard = of_shard AND d.org_id = o.org_id AND d.submission_id = o.id

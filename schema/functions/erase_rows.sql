@@ -10,6 +10,10 @@ DECLARE
   at   text;
   gone record;
 BEGIN
+  PERFORM FROM organisations WHERE org_id = org AND disabled_at IS NOT NULL FOR SHARE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'organisation % was enabled meanwhile: nothing more of it is erased', org USING ERRCODE = 'object_not_in_prerequisite_state';
+  END IF;
   SELECT string_agg(format('t.%I', a.attname), ', ' ORDER BY k.place) INTO key
   FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(column_number, place)
   JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.column_number

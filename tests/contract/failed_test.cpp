@@ -122,6 +122,18 @@ TEST_F(FailedContract, RejectedOnesAndOneShotsThatMayHaveBeenSentNeedAWord) {
 }
 
 // O5
+TEST_F(FailedContract, WhatIsRefusedKeepsNothingElseFromItsTurn) {
+  ended("rejected", Status::rejected);
+  ended("once", Status::exhausted, "sms.once", Policy::one_shot);
+  ended("newest", Status::exhausted);
+  const auto done = resend({.filter = {.kind = "intent"}, .dry_run = true});
+  ASSERT_EQ(done.items.size(), 3u);
+  EXPECT_EQ(done.items[0].letter.reference, "newest") << "ten thousand that are refused would be all of a call";
+  EXPECT_EQ(resend({.filter = {.kind = "intent"}, .include_rejected = true, .dry_run = true}).items[0].letter.reference,
+            "rejected");
+}
+
+// O5
 TEST_F(FailedContract, ADryRunWritesNothingAndTellsTheSame) {
   ended("one", Status::exhausted);
   ended("two", Status::rejected);
@@ -196,6 +208,21 @@ TEST_F(FailedContract, RetentionDeletesWhatWasSentAgainAndHasEnded) {
       sql.number(
           "SELECT (SELECT count(*) FROM dead_letters) + (SELECT count(*) FROM deliveries) + (SELECT count(*) FROM submissions)"),
       0);
+}
+
+// O5
+TEST_F(FailedContract, RetentionKeepsWhoseReplayIsADeadLetter) {
+  ended("one", Status::exhausted);
+  ASSERT_EQ(resend({.filter = {.target = "sms.a"}}).count, 1u);
+  auto lost = ending(claim(route("sms.a"), 1, {99}).rows.at(0), {99}, Status::exhausted, "worker_lost");
+  lost.dead_letter = true;
+  settled({std::move(lost)});
+  ASSERT_EQ(sql.number("SELECT count(*) FROM dead_letters WHERE replayed_at IS NULL"), 1);
+  const KeptKind kinds[] = {{"intent", Millis(1)}};
+  sql.rows("SELECT pg_sleep(0.01)");
+  const auto step = maintenance->delete_old(0, {}, kinds, 10);
+  ASSERT_TRUE(step) << step.error().what;
+  EXPECT_EQ(step->deleted, 0u) << "nobody has replayed that";
 }
 
 }  // namespace

@@ -27,6 +27,12 @@ const std::map<std::string, std::string> kOfNobody{
     {"host_facts", "hosts"},
     {"host_registries", "hosts"},
     {"hosts", "hosts"},
+    {"host_drains", "hosts"},
+    {"known_hosts", "hosts"},
+    {"migration_progress", "the schema"},
+    {"registry_changes", "the registry"},
+    {"registry_files", "the registry"},
+    {"registry_versions", "the registry"},
     {"id_keys", "one row"},
     {"installation", "one row"},
     {"kept_defaults", "settings"},
@@ -159,6 +165,21 @@ TEST_F(OrgErasure, AnInterruptedOneGoesOnAndCertifiesAllOfIt) {
   std::int64_t all = 1;  // and the use of its token
   for (const auto& [table, rows] : before) all += table == "organisations" ? 0 : rows;
   EXPECT_EQ(json::parse(*done)["rows"], all);
+}
+
+// O7
+TEST_F(OrgErasure, OneThatHasBegunIsNotEnabledAgainAndErasesNothingOfAnEnabledOne) {
+  disable();
+  const auto tables = erasures->tables();
+  ASSERT_TRUE(tables) << tables.error().what;
+  ASSERT_GT(erasures->erase({2}, tables->front(), 0, 1).value_or(0), 0);
+  const auto enabled = make_org_store(address(kAdmin))->set_disabled("acme", false);
+  ASSERT_FALSE(enabled);
+  EXPECT_NE(enabled.error().what.find("is being erased"), std::string::npos) << enabled.error().what;
+  sql.execute("UPDATE organisations SET disabled_at = NULL WHERE name = 'acme'");  // by hand
+  const auto before = rows_of(2);
+  EXPECT_FALSE(erasures->erase({2}, tables->back(), 0, 1));
+  EXPECT_EQ(rows_of(2), before);
 }
 
 // O7

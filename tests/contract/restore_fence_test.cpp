@@ -76,11 +76,14 @@ TEST_F(RestoreFence, OneShotsInDoubtEndAsRestoredAndOthersAreNotedAsMaybeSent) {
 TEST_F(RestoreFence, WhatCannotHaveBeenSentYetStays) {
   one_shot("later");
   one_shot("after_outage");
+  one_shot("tried");
   force_queue("due_at = now() + interval '1 hour'", "later");
   force_queue("due_at = now() + interval '1 hour', uncounted = 1, attempt_count = 1", "after_outage");
-  EXPECT_EQ(fenced({.restored_to = now()}).ended, 1);
+  force_queue("due_at = now() + interval '1 hour', attempt_count = 1", "tried");
+  EXPECT_EQ(fenced({.restored_to = now()}).ended, 2);
   EXPECT_EQ(end_of("later"), "pending ");
   EXPECT_EQ(end_of("after_outage"), "exhausted restored") << "somebody may have ended the outage sooner";
+  EXPECT_EQ(end_of("tried"), "exhausted restored") << "somebody may have resumed or rerouted it";
 }
 
 // O7

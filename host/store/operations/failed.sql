@@ -64,11 +64,11 @@ WHERE f.fits OR d.place = :max_walked::bigint
 ORDER BY d.ended_at DESC, d.id DESC LIMIT :most::bigint;
 
 -- name: failed_to_be_resent
--- Lists failed deliveries in the order in which they are sent again, the oldest first, with what decides whether they may be. Null allows any
+-- Lists failed deliveries in the order in which they are sent again, the oldest first and behind all others those that are not, with what decides that. Null allows any
 -- value. They ended at `:since` or later and before `:until`, both in microseconds; of `:ids`, if it is not null, those that are the
 -- organisation's. Those that were sent again are listed for ids only. One that may have been sent has an attempt that may have been, or
 -- ended after a restore.
--- takes: org, reference, target, kind, belongs_to, reason, status, since, until, ids, most
+-- takes: org, reference, target, kind, belongs_to, reason, status, since, until, ids, rejected_too, maybe_sent_too, most
 -- returns: {{failed_columns}}, policy text?, is_sent_again flag, may_be_sent flag
 SELECT {{failed_columns}},
        c.policy,
@@ -80,7 +80,10 @@ FROM deliveries d
 WHERE d.org_id = :org AND d.status IN ('rejected', 'exhausted') AND {{fits_filter}}
   AND (:since::bigint IS NULL OR d.ended_at >= at_micros(:since)) AND (:until::bigint IS NULL OR d.ended_at < at_micros(:until))
   AND CASE WHEN :ids::bigint[] IS NULL THEN NOT {{sent_again}} ELSE d.id = ANY (:ids) END
-ORDER BY d.ended_at, d.id LIMIT :most::bigint;
+ORDER BY s.kind = 'notification' OR d.status = 'rejected' AND NOT :rejected_too::boolean
+           OR coalesce(c.policy, '') = 'one_shot' AND NOT :maybe_sent_too::boolean
+              AND EXISTS (SELECT FROM attempts a WHERE a.shard = d.shard AND a.delivery_id = d.id AND coalesce(a.maybe_sent, true)),
+         d.ended_at, d.id LIMIT :most::bigint;
 
 -- name: bury_failed
 -- Makes failed deliveries of intents dead letters, which they are not by themselves: only a dead letter is replayed. What is one already stays.

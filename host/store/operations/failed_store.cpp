@@ -93,6 +93,7 @@ Result<std::vector<std::pair<FailedDelivery, std::string>>> judge_failed(Connect
   ArrayText ids;
   for (const auto id : order.filter.ids) ids.add(id.value);
   parameters.push_back(order.filter.ids.empty() ? std::nullopt : std::optional(ids.take()));
+  for (const bool asked : {order.include_rejected, order.include_maybe_sent}) parameters.emplace_back(asked ? "true" : "false");
   parameters.emplace_back(std::to_string(kMaxReplays + 1));
   const auto rows = connection.run(sql::failed_to_be_resent, parameters);
   TRY(rows);

@@ -53,7 +53,8 @@ SELECT erase_rows(:org::integer, :leaf::bigint::oid::regclass, :name::text, :fir
 -- returns: erased number
 WITH gone AS (
   DELETE FROM token_uses u
-  WHERE u.token_id IN (SELECT token_id FROM api_tokens WHERE org_id = :org) OR u.token_id NOT IN (SELECT token_id FROM api_tokens)
+  WHERE (u.token_id IN (SELECT token_id FROM api_tokens WHERE org_id = :org) OR u.token_id NOT IN (SELECT token_id FROM api_tokens))
+    AND EXISTS (SELECT FROM organisations WHERE org_id = :org AND disabled_at IS NOT NULL)
   RETURNING u.token_id, u.used_at),
 noted AS (
   INSERT INTO erasures AS e (erased_org, table_name, rows, oldest, newest, digest)

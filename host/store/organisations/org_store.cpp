@@ -55,6 +55,13 @@ class PgOrgStore final : public OrgStore {
   Result<std::optional<OrgView>> set_disabled(const std::string& name, bool disabled) override {
     if (disabled && name == kDefaultOrgName)
       return fail(Error::Kind::conflict, "the organisation \"default\" cannot be disabled: its owners operate the installation");
+    if (!disabled) {
+      const auto erased = link_.run(sql::is_being_erased, {name});
+      TRY(erased);
+      if (erased->front().is_being_erased())
+        return fail(Error::Kind::conflict,
+                    "organisation \"" + name + "\" is being erased: run `waybill org erase` again until it is gone");
+    }
     TRY(link_.run(sql::disable_org, {name, std::string(disabled ? "true" : "false")}));
     return find(name);
   }

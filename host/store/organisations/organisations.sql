@@ -40,6 +40,12 @@ FROM organisations o WHERE o.name = :name;
 UPDATE organisations SET disabled_at = CASE WHEN :is_disabled THEN coalesce(disabled_at, now()) END
 WHERE name = :name RETURNING org_id;
 
+-- name: is_being_erased
+-- Whether an erasure of an organisation has begun.
+-- takes: name
+-- returns: is_being_erased flag
+SELECT EXISTS (SELECT FROM organisations o JOIN erasures e ON e.erased_org = o.org_id WHERE o.name = :name) AS is_being_erased;
+
 -- name: weigh_org
 -- Gives an organisation a weight. No row: there is none of that name.
 -- takes: name, weight

@@ -32,7 +32,7 @@ VALUES (0, 0, now(), 1, 'restore_fenced', 'restore', :actor, 'admin',
 
 -- name: deliveries_in_doubt
 -- Lists what must not be sent, since it may have been sent after the restored moment: of policy one_shot, and handed in until then. What is due
--- later than now has not been sent, unless it waited for the end of an outage, which an operator may have ended. What a living host has claimed is that
+-- later than now has not been sent, unless it had been tried before: an operator may have made it due. What a living host has claimed is that
 -- host's. It walks the key of `ready`, behind the delivery `:after` and no further than `:most` rows; the last row that was looked at is answered as
 -- well, marked as not in doubt if it is not.
 -- takes: shard, restored_to, after, most
@@ -50,7 +50,7 @@ JOIN contract_snapshots c ON c.route_id = w.route_id
 LEFT JOIN organisations o ON o.org_id = w.org_id
 CROSS JOIN LATERAL (
   SELECT c.contract::jsonb ->> 'policy' = 'one_shot' AND s.created_at <= at_micros(:restored_to)
-         AND (w.status IN ('waiting', 'open') OR w.due_at <= now() OR w.uncounted > 0)
+         AND (w.status IN ('waiting', 'open') OR w.due_at <= now() OR w.attempt_count > 0)
          AND (w.status IN ('waiting', 'due', 'open') OR w.claimed_by <> ALL (ARRAY(SELECT host_id FROM living_hosts))) AS in_doubt) f
 WHERE f.in_doubt OR w.place = (SELECT max(place) FROM walked)
 ORDER BY w.delivery_id;

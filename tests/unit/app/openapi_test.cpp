@@ -229,7 +229,8 @@ class Matrix {
 };
 
 bool is_for_operators(std::string_view path) {
-  constexpr std::string_view kBegins[] = {"/orgs", "/v1/admin", "/v1/hosts", "/v1/rates", "/v1/registry", "/v1/targets", "/metrics"};
+  constexpr std::string_view kBegins[] = {"/orgs",        "/v1/admin",   "/v1/hosts", "/v1/rates",
+                                          "/v1/registry", "/v1/targets", "/metrics"};
   return std::any_of(std::begin(kBegins), std::end(kBegins), [&](auto begin) { return path.starts_with(begin); });
 }
 

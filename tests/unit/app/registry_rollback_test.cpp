@@ -70,5 +70,16 @@ TEST_F(RegistryRollback, WritesThroughNoLink) {
   EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
 }
 
+// O5
+TEST_F(RegistryRollback, RefusesALinkToAFolder) {
+  fs::create_directories(folder.path() / "shared");
+  write_file(folder.path() / "shared/mail.html", "shared");
+  fs::create_directory_symlink(folder.path() / "shared", registry / "templates");
+  const auto staged = StagedRegistry::make(registry, {{"targets.json", "then"}, {"templates/mail.html", "then"}});
+  ASSERT_FALSE(staged);
+  EXPECT_NE(staged.error().what.find("templates: it is a link to a folder"), std::string::npos) << staged.error().what;
+  EXPECT_EQ(read_file(folder.path() / "shared/mail.html"), "shared");
+}
+
 }  // namespace
 }  // namespace waybill::testing

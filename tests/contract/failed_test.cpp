@@ -129,7 +129,7 @@ TEST_F(FailedContract, WhatIsRefusedKeepsNothingElseFromItsTurn) {
   const auto done = resend({.filter = {.kind = "intent"}, .dry_run = true});
   ASSERT_EQ(done.items.size(), 3u);
   EXPECT_EQ(done.items[0].letter.reference, "newest") << "ten thousand that are refused would be all of a call";
-  EXPECT_EQ(resend({.filter = {.kind = "intent"}, .include_rejected = true, .dry_run = true}).items[0].letter.reference,
+  EXPECT_EQ(resend({.filter = {.kind = "intent"}, .dry_run = true, .include_rejected = true}).items[0].letter.reference,
             "rejected");
 }
 

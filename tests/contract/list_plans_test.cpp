@@ -275,6 +275,7 @@ TEST_F(ListPlans, APageLooksAtABoundedNumberOfRows) {
                                            {"51"},
                                            {walked}})},
       {"stopped_targets", combinations({{"0", "1"}, {"''", "'target-5'"}, {"51"}})},
+      {"registry_changes", combinations({{"0", "100"}, {"51"}})},
       {"dead_letters_of_ids", combinations({{"1"},
                                             {"NULL", "'none'"},
                                             {"NULL"},
@@ -311,6 +312,7 @@ TEST_F(ListPlans, APageLooksAtABoundedNumberOfRows) {
        {"list_submissions", "list_forms_of", "list_pipeline_submissions", "list_pipeline_state", "list_pipeline_reference"}},
       {"/v1/dead", {"dead_letters", "dead_letters_of_ids"}},
       {"/v1/failures", {"failed_deliveries"}},
+      {"/v1/registry/versions", {"registry_changes"}},
       {"/v1/targets", {"stopped_targets"}},
       {"/v1/waiting", {"waiting_deliveries"}},
       {"/orgs", {"organisations"}},
@@ -326,7 +328,7 @@ TEST_F(ListPlans, APageLooksAtABoundedNumberOfRows) {
   // Living channels of an organisation are not more than this; pairs of pipeline and state are few.
   const std::set<std::string> of_thousand{"list_channels", "bound_channels"};
   const std::set<std::string> of_each_contract{"waiting_deliveries"};  // of the newest thousand; here there are four
-  const std::set<std::string> of_installation{"organisations", "failure_digests",
+  const std::set<std::string> of_installation{"organisations", "failure_digests", "registry_changes",
                                               "stopped_targets"};  // no tenant's session runs these
   std::set<std::string> names;
   for (const auto& [name, calls] : lists) names.insert(name);

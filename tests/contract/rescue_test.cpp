@@ -135,6 +135,7 @@ class Rescue : public HostsWorld {
   }
   // The next look at the claims, a look's time later.
   void look_at_claims() {
+    look_a_few_times();  // so that none is under way, whose next one would be a look's time later still
     const int before = counted.claim_looks;
     clock.pass(kLease / 8);
     ASSERT_TRUE(eventually([&] { return counted.claim_looks > before; }));

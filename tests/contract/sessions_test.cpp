@@ -141,7 +141,7 @@ TEST_F(Deadlines, TheWatchKnowsHowASessionDoes) {
   EXPECT_GT(first.good_at, SessionWatch::Time{});
   proxy.cut();
   ASSERT_TRUE(eventually([&] { return liveness.keep().has_value(); }));
-  EXPECT_EQ(watch->health("liveness").sessions, 2u);
+  EXPECT_GT(watch->health("liveness").sessions, first.sessions) << "each try that gets as far is one";
   EXPECT_GT(watch->health("liveness").good_at, first.good_at);
 }
 

@@ -26,9 +26,9 @@ std::string sample() {
 std::filesystem::path configuration_file(const ConfigurationPlaces& places) {
   if (!places.given.empty()) return places.given;
   if (!places.variable.empty()) return places.variable;
-  for (const auto& file : {places.here, places.system})
-    if (is_there(file)) return file;
-  return {};
+  // Whoever calls it for the service's user stands in a folder of their own, which that may not enter.
+  if (std::error_code denied; std::filesystem::exists(places.here, denied)) return places.here;
+  return is_there(places.system) ? places.system : std::filesystem::path();
 }
 
 std::string first_steps(const ConfigurationPlaces& places) {

@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -11,6 +12,7 @@
 namespace waybill {
 
 std::string user_name() {
+  if (const char* behind = std::getenv("SUDO_USER"); behind != nullptr && *behind != '\0') return behind;
   const passwd* user = getpwuid(geteuid());
   return user != nullptr ? user->pw_name : "user " + std::to_string(geteuid());
 }

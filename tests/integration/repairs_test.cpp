@@ -173,9 +173,10 @@ TEST_F(Repairs, RepairsManyAtOnce) {
   const auto many = [&](json order) { return client().request("POST", "/v1/pipelines/mail/repair", order.dump()); };
   EXPECT_EQ(many({{"do", "end"}, {"state", "LOST"}}).status, 400) << "no filter";
   EXPECT_EQ(client().request("POST", "/v1/pipelines/male/repair", R"({"do":"end","all":true})").status, 404);
-  const auto dry = many({{"do", "end"}, {"state", "LOST"}, {"reason", "max_attempts"}, {"dryRun", true}});
-  ASSERT_EQ(dry.status, 200) << dry.body;
-  EXPECT_EQ(dry.json()["count"], 3);
+  const json of_all{{"do", "end"}, {"state", "LOST"}, {"reason", "max_attempts"}, {"dryRun", true}};
+  auto dry = many(of_all);  // a sweep may look at one of them at this moment
+  EXPECT_TRUE(eventually([&] { return (dry.status == 200 && dry.json()["count"] == 3) || ((dry = many(of_all)), false); }))
+      << dry.body;
   EXPECT_EQ(many({{"do", "end"}, {"state", "LOST"}, {"from", "CHECK"}}).json()["count"], 0);
   const auto one = installation().command({"pipeline", "end", "m1", "--state", "LOST", "--comment", "not wanted", "--json"});
   ASSERT_EQ(one.exit_code, 0) << one.out << one.err;

@@ -1,6 +1,6 @@
 -- Runs beside: 27
 --
--- Functions: 4dc791218bfd074b88e9ecc139d7cb7e1e691341ac0f192eb238028a4cc2edde
+-- Functions: 72467827dfff287e69490c417996e6d8b9108207d6f22b5ef1185f98908a3c3a
 --
 -- Moments to which this database was restored (waybill restore-fence): what was open then may have been sent since. A pipeline asks before it begins an
 -- action of policy one_shot. A host of an earlier version does not ask: replace those first.

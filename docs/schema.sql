@@ -1378,7 +1378,10 @@ AS $function$
       AND NOT EXISTS (SELECT FROM ready r WHERE r.shard = of_shard AND r.delivery_id = s.id)
       AND NOT EXISTS (SELECT FROM ready r WHERE r.shard = of_shard AND r.org_id = s.org_id AND r.submission_id = s.id
                                             AND r.delivery_id <> r.submission_id)
-      AND NOT EXISTS (SELECT FROM dead_letters l WHERE l.shard = of_shard AND l.id = s.id AND l.replayed_at IS NULL)),
+      AND NOT EXISTS (SELECT FROM dead_letters l WHERE l.shard = of_shard AND l.id = s.id AND l.replayed_at IS NULL)
+      AND NOT EXISTS (SELECT FROM deliveries d JOIN dead_letters l ON l.shard = d.shard AND l.id = d.id
+                      WHERE d.shard = of_shard AND d.org_id = s.org_id AND d.submission_id = s.id AND d.id <> d.submission_id
+                        AND l.replayed_at IS NULL)),
   sent AS MATERIALIZED (
     SELECT id FROM old
     UNION ALL SELECT d.id FROM old o JOIN deliveries d ON d.shard = of_shard AND d.org_id = o.org_id AND d.submission_id = o.id
@@ -1439,6 +1442,10 @@ DECLARE
   at   text;
   gone record;
 BEGIN
+  PERFORM FROM organisations WHERE org_id = org AND disabled_at IS NOT NULL FOR SHARE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'organisation % was enabled meanwhile: nothing more of it is erased', org USING ERRCODE = 'object_not_in_prerequisite_state';
+  END IF;
   SELECT string_agg(format('t.%I', a.attname), ', ' ORDER BY k.place) INTO key
   FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(column_number, place)
   JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.column_number

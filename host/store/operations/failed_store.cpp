@@ -158,7 +158,7 @@ Result<Replays> resend_in(Connection& connection, OrgId org, const ResendOrder& 
   for (const auto& [failed, why] : *found) known.insert(failed.id);
   for (const auto id : order.filter.ids)
     if (!known.contains(id))
-      all.items.push_back({.letter = {.id = id}, .refused = "there is no failed delivery " + std::to_string(id.value)});
+      all.items.push_back({.letter = {.id = id}, .refused = "there is no failed delivery of this id"});
   return all;
 }
 

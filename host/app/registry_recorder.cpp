@@ -23,18 +23,13 @@ void RegistryRecorder::in_force(const LoadActor& actor, std::string digest) {
   if (change_ && change_->digest == digest) return;
   if (digest == noted_) return change_.reset();
   change_ = Change{{host_, actor.name, actor.trigger}, std::move(digest)};
-  was_tried_ = false;
-}
-
-bool RegistryRecorder::has_news() const {
-  const std::lock_guard lock(mutex_);
-  return change_ && !was_tried_;
+  has_news_ = true;
 }
 
 Result<void> RegistryRecorder::record() {
   const std::lock_guard lock(mutex_);  // so that an older state never comes after a newer one
+  has_news_ = false;
   if (!change_) return {};
-  was_tried_ = true;
   const auto files = files_as_loaded(config_.registry, change_->digest);
   if (!files) {
     log_.warn("registry.not_noted", {{"digest", change_->digest},
@@ -58,7 +53,7 @@ PeriodicTask RegistryRecorder::task() {
   return {.name = "registry_versions",
           .every = Seconds{10},
           .run = [this] { return record(); },
-          .is_wanted = [this] { return has_news(); }};
+          .is_wanted = [this] { return has_news_.load(); }};
 }
 
 }  // namespace waybill

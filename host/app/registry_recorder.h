@@ -1,6 +1,7 @@
 // Notes in the database which registry this host runs by, with its files, when it comes into force.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,16 +32,16 @@ class RegistryRecorder {
     RegistryOrigin by;
     std::string digest;
   };
-  bool has_news() const;
 
   const Config& config_;
   const std::unique_ptr<RegistryVersionStore> store_;
   const std::string host_;
   Log& log_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;              // held while it writes
   std::string noted_;             // the digest of the one that was noted last; guarded by mutex_
   std::optional<Change> change_;  // that is not written yet; guarded by mutex_
-  bool was_tried_ = false;        // and could not be written: the task tries again in its own time; guarded by mutex_
+  // Nobody has tried to write it yet. One that could not be written waits for the task's own time.
+  std::atomic<bool> has_news_{false};
 };
 
 }  // namespace waybill

@@ -124,6 +124,26 @@ TEST_F(OnlineMigrations, AfterAKillAtEveryStepInTurnComeToTheirEnd) {
   EXPECT_EQ(outcome(copy), outcome(whole));
 }
 
+// Hosts go on by the role of the application, and a kill may leave them at any step for long.
+TEST_F(OnlineMigrations, WhatTheApplicationsRoleMayReadItMayReadAfterEachStep) {
+  Copy copy;
+  copy.sql.execute(
+      "DO $$ BEGIN CREATE ROLE steps_application; EXCEPTION WHEN duplicate_object THEN NULL; END $$;"
+      " UPDATE installation SET application_role = 'steps_application'; SELECT apply_access()");
+  std::size_t views = 0;
+  for (bool is_killed = true; is_killed;) {
+    is_killed = is_killed_at(2, copy.address);
+    for (const auto& view :
+         copy.sql.rows("SELECT c.relname FROM pg_class c WHERE relkind = 'v' AND relnamespace = "
+                       "'waybill'::regnamespace AND has_table_privilege('steps_application', oid, 'SELECT')")) {
+      ++views;
+      EXPECT_NO_THROW(copy.sql.execute("SET ROLE steps_application; SELECT FROM " + *view[0] + " LIMIT 0")) << *view[0];
+      copy.sql.execute("RESET ROLE");
+    }
+  }
+  EXPECT_GT(views, 30u);
+}
+
 TEST_F(OnlineMigrations, GoOnWithTheBatchAfterTheLastThatWasWritten) {
   Copy copy;
   copy.sql.execute(

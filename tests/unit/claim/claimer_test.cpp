@@ -398,6 +398,20 @@ TEST_F(Claiming, AStopGivesBackAClaimWhoseAnswerWasLost) {  // M17 M18
   EXPECT_TRUE(jobs().empty());
 }
 
+TEST_F(Claiming, AHostThatMayClaimNoMoreGivesBackAClaimWhoseAnswerWasLost) {  // O5 M17
+  add_work = [this] {
+    add(route("sms.primary"), 3);
+    store->lose_answers(1);
+  };
+  start();
+  ASSERT_TRUE(eventually([&] { return log.count("claim.database_unavailable") == 1; }));
+  host = 0;  // an operator has drained it
+  signal.wake();
+  EXPECT_TRUE(eventually([&] { return store->count(Status::due) == 3; }))
+      << "others would wait for the lease, and a one_shot end untried";
+  EXPECT_TRUE(jobs().empty());
+}
+
 // ---- the list of claims ----
 
 TEST_F(Claiming, AClaimIsForgottenWithTheNextOneOnceAllOfItIsSettled) {  // M18

@@ -50,7 +50,10 @@ void print(const ListedHost& host) {
   std::string plugins;
   for (const auto& one : report.in_use) plugins += (plugins.empty() ? "" : ", ") + one.action_type + " (" + one.plugin + ")";
   if (!plugins.empty()) print_line("  plugins      " + plugins);
-  for (const auto& [type, why] : report.off) print_line("  switched off " + type + ": " + why);
+  for (const auto& [type, why] : report.off) {
+    std::string off = "  switched off ";
+    print_line(off.append(type).append(": ").append(why));
+  }
 }
 
 // What becomes of it, and of the work, after a drain.

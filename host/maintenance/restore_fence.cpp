@@ -14,7 +14,7 @@ namespace {
 class Fence {
  public:
   Fence(const FenceStores& stores, const FenceOrder& order, Log& log, const std::function<void(std::int64_t)>& progress)
-      : stores_(stores), order_(order), log_(log), writer_(stores.settle, log, metrics_), progress_(progress) {}
+      : stores_(stores), order_(order), writer_(stores.settle, log, metrics_), progress_(progress) {}
 
   Result<FenceReport> run() {
     TRY(refuse_unfit());
@@ -134,7 +134,6 @@ class Fence {
 
   const FenceStores& stores_;
   const FenceOrder& order_;
-  Log& log_;
   Metrics metrics_;  // nobody asks for them
   SettlementWriter writer_;
   const std::function<void(std::int64_t)>& progress_;

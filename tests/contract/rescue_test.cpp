@@ -309,12 +309,15 @@ class LivenessStory : public HostsWorld {
                                                            [this] {
                                                              ++asked;
                                                              return OpenClaims{{0, {{1}, {2}}}};
-                                                           }},
+                                                           },
+                                                       .database_time = [this](Timestamp, Clock::Monotonic) { ++rounds; }},
                                          log, metrics);
     running->start();
     ASSERT_TRUE(eventually([&] { return running->host().has_value(); }));
   }
   void next_renewal() {
+    const int begun = rounds;  // none is under way that would count the time from behind the step
+    ASSERT_TRUE(eventually([&] { return rounds > begun + 2; }));
     const int before = asked;
     clock.pass(kLease / 4);
     ASSERT_TRUE(eventually([&] { return asked > before; }));
@@ -324,7 +327,7 @@ class LivenessStory : public HostsWorld {
   KeptLog log;
   Metrics metrics;
   HostLiveness liveness{address, "box:1"};
-  std::atomic<int> present{0}, rescued{0}, asked{0};
+  std::atomic<int> present{0}, rescued{0}, asked{0}, rounds{0};
   std::unique_ptr<Liveness> running;
 };
 

@@ -157,8 +157,7 @@ Result<Replays> resend_in(Connection& connection, OrgId org, const ResendOrder& 
   std::set<DeliveryId> known;
   for (const auto& [failed, why] : *found) known.insert(failed.id);
   for (const auto id : order.filter.ids)
-    if (!known.contains(id))
-      all.items.push_back({.letter = {.id = id}, .refused = "there is no failed delivery of this id"});
+    if (!known.contains(id)) all.items.push_back({.letter = {.id = id}, .refused = "there is no failed delivery of this id"});
   return all;
 }
 

@@ -93,12 +93,7 @@ Result<DeadQuery> read_dead_query(const http::Request& request, const PublicIds&
   const auto replayed = word_in(request, "replayed", kFlags);
   TRY(replayed);
   if (*replayed) query.filter.replayed = **replayed == "true";
-  const auto limit = limit_in(request, query.most, kMaxListed);
-  TRY(limit);
-  query.most = *limit;
-  const auto after = cursor_in(request, ids);
-  TRY(after);
-  query.after = *after;
+  TRY(read_page(request, query, kMaxListed, ids));
   return query;
 }
 

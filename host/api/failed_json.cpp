@@ -93,12 +93,7 @@ Result<FailedQuery> read_failed_query(const http::Request& request, const Public
   FailedQuery query;
   for (const auto* field : kFailedFields)
     if (const auto text = request.query_value(field)) TRY(set_failed_field(query.filter, field, *text));
-  const auto limit = limit_in(request, query.most, kMaxFailedListed);
-  TRY(limit);
-  query.most = *limit;
-  const auto after = cursor_in(request, ids);
-  TRY(after);
-  query.after = *after;
+  TRY(read_page(request, query, kMaxFailedListed, ids));
   return query;
 }
 

@@ -6,11 +6,10 @@
 #include "api/error_reply.h"
 #include "api/host_json.h"
 #include "api/json_envelope.h"
+#include "api/org_asked.h"
 
 namespace waybill {
 namespace {
-
-constexpr const char* kThroughApi = "api";
 
 class HostRoutes {
  public:
@@ -42,7 +41,7 @@ class HostRoutes {
 
  private:
   Result<Json> drained(HostStore& hosts, const http::Request& asked, const std::string& reason) const {
-    const Operator by{asked.principal.actor(), kThroughApi};
+    const auto by = through_api(asked);
     const auto name = hosts.name_of(asked.parameters.at("host"));
     TRY(name);
     const auto drain = hosts.drain(*name, reason, by);
@@ -54,7 +53,7 @@ class HostRoutes {
   }
 
   Result<Json> resumed(HostStore& hosts, const http::Request& asked) const {
-    const Operator by{asked.principal.actor(), kThroughApi};
+    const auto by = through_api(asked);
     const auto name = hosts.name_of(asked.parameters.at("host"));
     TRY(name);
     const auto drain = hosts.resume(*name, by);

@@ -219,12 +219,7 @@ Result<NotificationQuery> read_notification_query(const http::Request& request, 
   query.filter = {request.query_value("rule_id"), request.query_value("channel_id"), std::move(*status)};
   for (const auto& [name, id] : {std::pair("rule_id", query.filter.rule), std::pair("channel_id", query.filter.channel)})
     if (id && !is_uuid(*id)) return bad(std::string(name) + " must be a UUID, as the API gave it");
-  const auto limit = limit_in(request, query.most, kMaxNotificationsListed);
-  TRY(limit);
-  query.most = *limit;
-  const auto after = cursor_in(request, ids);
-  TRY(after);
-  query.after = *after;
+  TRY(read_page(request, query, kMaxNotificationsListed, ids));
   return query;
 }
 

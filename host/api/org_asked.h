@@ -6,8 +6,12 @@
 
 #include "api/form_pool.h"
 #include "http/http.h"
+#include "store/operations/operator_word.h"
 
 namespace waybill {
+
+// Who acts, for the audit.
+inline Operator through_api(const http::Request& request) { return {request.principal.actor(), "api"}; }
 
 // Of the organisation of this name, which only operators may name where it is not their own; of the caller's own without a name.
 // Error::not_found: there is none of this name, as far as the caller may know.

@@ -51,17 +51,6 @@ bool is_shown(std::string_view action) {
   return action == kStateChanged || action == "stage_skipped" || action == "stage_given_up" || action == "not_delivered";
 }
 
-Json transition_json(const AuditView& a) {
-  return {{"action", a.action},
-          {"fromState", text_or_null(a.from_state)},
-          {"toState", text_or_null(a.to_state)},
-          {"trigger", a.trigger},
-          {"actor", a.actor},
-          {"actorType", a.actor_type},
-          {"metadata", json_or_null(a.metadata)},
-          {"createdAt", format_rfc3339(a.created)}};
-}
-
 Result<std::string> read_comment(const JsonObject& object) {
   if (!object.has("comment")) return std::string();
   auto comment = object.string("comment");
@@ -220,7 +209,7 @@ std::string pipeline_view_json(const PipelineView& view, const PublicIds& ids) {
     json["decisions"].push_back({{"to", one.to}, {"trigger", one.trigger}, {"role", one.role}});
   for (const auto& delivery : view.deliveries) json["deliveries"].push_back(delivery_json(delivery, ids));
   for (const auto& event : view.audit)
-    if (is_shown(event.action)) json["audit"].push_back(transition_json(event));
+    if (is_shown(event.action)) json["audit"].push_back(audit_json(event));
   return dump(json);
 }
 

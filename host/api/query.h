@@ -27,6 +27,18 @@ Result<std::optional<Timestamp>> time_in(const http::Request& request, std::stri
 Result<std::optional<std::string>> word_in(const http::Request& request, std::string_view parameter,
                                            std::span<const std::string_view> words);
 
+// What a query says of its page: how many, at most so many, and behind which.
+template <class Query>
+Result<void> read_page(const http::Request& request, Query& query, std::size_t most, const PublicIds& ids) {
+  const auto limit = limit_in(request, query.most, most);
+  TRY(limit);
+  const auto after = cursor_in(request, ids);
+  TRY(after);
+  query.most = *limit;
+  query.after = *after;
+  return {};
+}
+
 // The id of a delivery in a path, a query or an argument; none when it cannot be one. This, and what the JSON of deliveries
 // shows, are the only places where ids are read and written. Without `ids` they are numbers, as in commands.
 std::optional<DeliveryId> delivery_id(std::string_view text, const PublicIds& ids = {});

@@ -50,12 +50,7 @@ Result<PageQuery> read_query(const http::Request& request, const PublicIds& ids,
     if (*time) *into = **time + fraction_of(*request.query_value(name));
   }
   if (filter.until <= filter.since) return fail(Error::Kind::invalid, "until must be later than since");
-  const auto limit = limit_in(request, query.most, kMaxPage);
-  TRY(limit);
-  query.most = *limit;
-  const auto after = cursor_in(request, ids);
-  TRY(after);
-  query.after = *after;
+  TRY(read_page(request, query, kMaxPage, ids));
   return query;
 }
 

@@ -4,12 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "api/error_reply.h"
+#include "api/org_asked.h"
 #include "api/target_json.h"
 
 namespace waybill {
 namespace {
-
-constexpr const char* kThroughApi = "api";
 
 class TargetRoutes {
  public:
@@ -32,7 +31,7 @@ class TargetRoutes {
         std::move(request), std::move(reply),
         [this, wish = std::move(*wish)](FormSession& session, const http::Request& asked, const http::Reply& answered) {
           const TargetName name{wish.org, asked.parameters.at("target")};
-          const Operator by{asked.principal.actor(), kThroughApi};
+          const auto by = through_api(asked);
           const auto done = session.targets->pause(name, wish.reason, has_target(*parts_.registry.current(), name.target), by);
           if (!done) return answered(failed(done.error()));
           log("target.paused", name, by, done->reason);
@@ -46,7 +45,7 @@ class TargetRoutes {
     parts_.pool.ask(std::move(request), std::move(reply),
                     [this, org = std::move(*org)](FormSession& session, const http::Request& asked, const http::Reply& answered) {
                       const TargetName name{org, asked.parameters.at("target")};
-                      const Operator by{asked.principal.actor(), kThroughApi};
+                      const auto by = through_api(asked);
                       const auto done = session.targets->resume(name, by);
                       if (!done) return answered(failed(done.error()));
                       log("target.resumed", name, by, done->pause ? done->pause->reason : "");

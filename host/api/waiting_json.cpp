@@ -88,12 +88,7 @@ Result<WaitingQuery> read_waiting_query(const http::Request& request, const Publ
     TRY(older);
     query.filter.older_than = *older;
   }
-  const auto limit = limit_in(request, query.most, kMaxWaitingListed);
-  TRY(limit);
-  query.most = *limit;
-  const auto after = cursor_in(request, ids);
-  TRY(after);
-  query.after = *after;
+  TRY(read_page(request, query, kMaxWaitingListed, ids));
   return query;
 }
 

@@ -11,8 +11,6 @@
 namespace waybill {
 namespace {
 
-constexpr const char* kThrough = "api";
-
 class WaitingRoutes {
  public:
   explicit WaitingRoutes(WaitingParts parts) : parts_(std::move(parts)) {}
@@ -68,7 +66,7 @@ class WaitingRoutes {
     ask(std::move(request), std::move(reply), [this, wish = std::move(*wish)](FormSession& session, const auto& asked) -> Answer {
       const TargetName name{wish.org, asked.parameters.at("target")};
       const bool is_known = has_target(*parts_.registry.current(), name.target);
-      const auto order = session.targets->order_rate(name, wish.rate, wish.lasts, is_known, {asked.principal.actor(), kThrough});
+      const auto order = session.targets->order_rate(name, wish.rate, wish.lasts, is_known, through_api(asked));
       TRY(order);
       log_rate("target.rate_ordered", name, *order);
       return dump(rate_json(name, *order));
@@ -80,7 +78,7 @@ class WaitingRoutes {
     if (!org) return reply(http::invalid_request(org.error().what));
     ask(std::move(request), std::move(reply), [this, org = std::move(*org)](FormSession& session, const auto& asked) -> Answer {
       const TargetName name{org, asked.parameters.at("target")};
-      const auto order = session.targets->clear_rate(name, {asked.principal.actor(), kThrough});
+      const auto order = session.targets->clear_rate(name, through_api(asked));
       TRY(order);
       log_rate("target.rate_cleared", name, *order);
       return dump(rate_json(name, *order));
@@ -105,7 +103,7 @@ class WaitingRoutes {
     TRY(org);
     WaitingOrder order = wish.order;
     order.org = *org;
-    order.by = {asked.principal.actor(), kThrough};
+    order.by = through_api(asked);
     return order;
   }
 

@@ -41,9 +41,11 @@ std::optional<HostDrain> Host::drain_by_operator() const {
 }
 
 void Host::note_success(std::span<const Finished> batch) {
+  auto newest = succeeded_at_.load();
   for (const auto& one : batch)
     if (one.how == Finished::How::attempted && one.outcome->verdict == Verdict::accepted)
-      succeeded_at_ = std::max(succeeded_at_.load(), one.finished_at.micros);
+      newest = std::max(newest, one.finished_at.micros);
+  succeeded_at_ = newest;
 }
 
 // A new fact is a line here, and one where it is read; readers of other versions pass over what they do not know.

@@ -40,8 +40,7 @@ int with_service(const GlobalOptions& options, const DeadOptions& dead, const st
   if (!shards) return failed(shards.error().what);
   const auto store = make_dead_store(reading->database.address, *shards, config->replay_rate);
   const auto ids = read_public_ids(reading->database.address);  // whoever may not read the key names numbers
-  return act({*config, reading->org, *store, dead.actor.empty() ? user_name() : dead.actor,
-              ids.value_or(PublicIds{}).taking_any_number()});
+  return act({*config, reading->org, *store, actor_of(dead.actor), ids.value_or(PublicIds{}).taking_any_number()});
 }
 
 // A number, or what the API shows in its place.

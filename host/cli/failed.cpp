@@ -108,7 +108,7 @@ int resend_failed(const GlobalOptions& options, const FailedOptions& wanted) {
     ProgressLine progress(wanted.dry_run ? "looking for failed deliveries" : "sending failed deliveries again");
     progress.show();
     const auto done = session.store.resend(session.org, {.filter = std::move(*filter),
-                                                         .actor = wanted.actor.empty() ? user_name() : wanted.actor,
+                                                         .actor = actor_of(wanted.actor),
                                                          .dry_run = wanted.dry_run,
                                                          .include_rejected = wanted.include_rejected,
                                                          .include_maybe_sent = wanted.include_maybe_sent,

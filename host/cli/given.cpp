@@ -11,7 +11,8 @@
 
 namespace waybill {
 
-std::string user_name() {
+std::string actor_of(const std::string& said) {
+  if (!said.empty()) return said;
   if (const char* behind = std::getenv("SUDO_USER"); behind != nullptr && *behind != '\0') return behind;
   const passwd* user = getpwuid(geteuid());
   return user != nullptr ? user->pw_name : "user " + std::to_string(geteuid());

@@ -7,8 +7,8 @@
 
 namespace waybill {
 
-// Of the user that runs this process.
-std::string user_name();
+// Who acts: as said, or, if that is "", who called sudo, or else the user that runs this process.
+std::string actor_of(const std::string& said);
 // A file, or with "-" standard input.
 Result<std::string> read_whole(const std::string& name);
 

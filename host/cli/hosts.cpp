@@ -7,6 +7,7 @@
 #include "api/host_json.h"
 #include "api/host_report.h"
 #include "base/printing.h"
+#include "cli/database_command.h"
 #include "cli/given.h"
 #include "cli/json_output.h"
 
@@ -14,18 +15,13 @@ namespace waybill {
 namespace {
 
 int with_hosts(const GlobalOptions& options, const std::function<Result<void>(HostStore&)>& act) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto database = fit_database(*config, log);
-  if (!database) return failed(database.error().what);
-  const auto done = act(*make_host_store(database->address));
-  return done ? 0 : failed(done.error().what);
+  return on_database(options, [&](const Config&, const DatabaseAddress& address) {
+    const auto done = act(*make_host_store(address));
+    return done ? 0 : failed(done.error().what);
+  });
 }
 
-Operator operator_of(const HostOptions& wanted, const char* command) {
-  return {wanted.actor.empty() ? user_name() : wanted.actor, command};
-}
+Operator operator_of(const HostOptions& wanted, const char* command) { return {actor_of(wanted.actor), command}; }
 
 std::string words_of(const HostDrain& drain) {
   return "since " + format_rfc3339(drain.since) + " by " + drain.actor + ": " + drain.reason;

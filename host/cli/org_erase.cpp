@@ -52,7 +52,7 @@ int erase_org(const GlobalOptions& options, const EraseOptions& wanted) {
   if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
   const auto store = make_erasure_store(database->owner);
   ProgressLine progress("rows erased");
-  const auto done = erase_organisation(*store, {.name = wanted.org, .actor = wanted.actor.empty() ? user_name() : wanted.actor},
+  const auto done = erase_organisation(*store, {.name = wanted.org, .actor = actor_of(wanted.actor)},
                                        [&](std::int64_t rows) { progress.show(static_cast<std::uint64_t>(rows), 0); });
   progress.clear();
   if (!done) return failed(done.error().what);

@@ -9,6 +9,7 @@
 #include "api/registry_json.h"
 #include "app/registry_rollback.h"
 #include "base/printing.h"
+#include "cli/database_command.h"
 #include "cli/json_output.h"
 #include "registry/registry_history.h"
 
@@ -16,12 +17,9 @@ namespace waybill {
 namespace {
 
 int with_versions(const GlobalOptions& options, const std::function<int(const Config&, RegistryVersionStore&)>& act) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto database = fit_database(*config, log);
-  if (!database) return failed(database.error().what);
-  return act(*config, *make_registry_version_store(database->address));
+  return on_database(options, [&](const Config& config, const DatabaseAddress& address) {
+    return act(config, *make_registry_version_store(address));
+  });
 }
 
 Result<RegistryEvent> newest(RegistryVersionStore& store) {

@@ -49,7 +49,7 @@ Result<PipelineRepair> order_of(const RepairOptions& repair, PipelineRepair::Kin
                        .state = repair.state,
                        .action = repair.action,
                        .comment = repair.comment,
-                       .actor = repair.actor.empty() ? user_name() : repair.actor,
+                       .actor = actor_of(repair.actor),
                        .dry_run = repair.dry_run};
   auto input = json_of_file("--input", repair.input);
   TRY(input);

@@ -55,7 +55,7 @@ int fence_restore(const GlobalOptions& options, const RestoreOptions& wanted) {
   const auto queue = make_queue_store(database->owner);
   const auto settle = make_settle_store(database->owner, *shards);
   const FenceOrder order{.restored_to = *since,
-                         .actor = wanted.actor.empty() ? user_name() : wanted.actor,
+                         .actor = actor_of(wanted.actor),
                          .shards = *shards,
                          .dry_run = wanted.dry_run,
                          .force = wanted.force};

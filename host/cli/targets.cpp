@@ -7,6 +7,7 @@
 
 #include "api/target_json.h"
 #include "base/printing.h"
+#include "cli/database_command.h"
 #include "cli/finding.h"
 #include "cli/given.h"
 #include "cli/json_output.h"
@@ -16,17 +17,11 @@ namespace waybill {
 namespace {
 
 int with_targets(const GlobalOptions& options, const std::function<int(const Config&, TargetStore&)>& act) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto database = fit_database(*config, log);
-  if (!database) return failed(database.error().what);
-  return act(*config, *make_target_store(database->address));
+  return on_database(
+      options, [&](const Config& config, const DatabaseAddress& address) { return act(config, *make_target_store(address)); });
 }
 
-Operator operator_of(const TargetOptions& wanted, const char* command) {
-  return {wanted.actor.empty() ? user_name() : wanted.actor, command};
-}
+Operator operator_of(const TargetOptions& wanted, const char* command) { return {actor_of(wanted.actor), command}; }
 
 std::string words_of(const TargetPause& pause) {
   return "since " + format_rfc3339(pause.since) + " by " + pause.actor + ": " + pause.reason;

@@ -88,7 +88,7 @@ int act_on_waiting(
     const WaitingOrder order{.org = session.org,
                              .filter = std::move(*filter),
                              .reason = wanted.reason,
-                             .by = {wanted.actor.empty() ? user_name() : wanted.actor, command},
+                             .by = {actor_of(wanted.actor), command},
                              .dry_run = wanted.dry_run,
                              .most = std::numeric_limits<std::size_t>::max()};
     const auto done = act(session, order, [&](const WaitingDone&) { progress.show(); });
@@ -180,7 +180,7 @@ int rate_target(const GlobalOptions& options, const WaitingOptions& wanted) {
   if (wanted.target.empty()) return failed("say which target: --target");
   if (!is_order && !wanted.clear) return failed("say which rate: --per-second or --per-minute; or --clear");
   const TargetName name{wanted.org, wanted.target};
-  const Operator by{wanted.actor.empty() ? user_name() : wanted.actor, "waiting rate"};
+  const Operator by{actor_of(wanted.actor), "waiting rate"};
   if (wanted.clear) return tell_rate(options, name, store->clear_rate(name, by), "cleared is its rate of");
   const auto lasts = seconds_in("--for", wanted.lasts);
   if (!lasts) return failed(lasts.error().what);

@@ -12,6 +12,21 @@ s.id,
        micros(s.created_at) AS created,
        micros(s.completed_at) AS completed
 
+-- part: action_delivery
+-- What is read of a delivery d, unfinished or ended, beside its action_type (read_action_delivery() in submissions/read_rows.h).
+-- returns: delivery_id number, action_order number, replay number, status text, reason text, attempts number
+-- returns: provider_ref text, result text, due time?, ended time?
+d.id AS delivery_id,
+       d.action_order,
+       d.replay,
+       d.status,
+       coalesce(d.reason, '') AS reason,
+       d.attempt_count AS attempts,
+       coalesce(d.provider_ref, '') AS provider_ref,
+       coalesce(d.result, '') AS result,
+       micros(d.due_at) AS due,
+       micros(d.ended_at) AS ended
+
 -- part: attempt
 -- What is read of an attempt a (read_attempt() in submissions/read_rows.h).
 -- returns: number number, started time, finished time?, outcome text, reason text, error text, counts flag, code number

@@ -3,19 +3,12 @@
 
 #include <algorithm>
 
-#include "base/utf8.h"
 #include "settle/settlement.h"
 
 namespace waybill {
 namespace {
 
 constexpr std::size_t kPage = 200;  // and as many rows in one transaction
-
-Result<void> check_order(const WaitingOrder& order) {
-  if (order.filter.target.empty() || order.filter.target.size() > kMaxReason || !is_clean_utf8(order.filter.target))
-    return fail(Error::Kind::invalid, "target must be a text of 1 to " + std::to_string(kMaxReason) + " bytes");
-  return {};
-}
 
 void refuse(WaitingDone& done, WaitingDelivery delivery, std::string why) {
   ++done.refused;
@@ -113,9 +106,8 @@ Result<void> reroute_page(WaitingStore& store, const ActionTypes& types, const W
 }  // namespace
 
 Result<WaitingDone> end_waiting(WaitingStore& store, const WaitingOrder& order, const WaitingProgress& progress) {
-  TRY(check_order(order));
-  if (order.reason.empty() || order.reason.size() > kMaxReason || !is_clean_utf8(order.reason))
-    return fail(Error::Kind::invalid, "reason must be a text of 1 to " + std::to_string(kMaxReason) + " bytes");
+  TRY(check_text("target", order.filter.target));
+  TRY(check_text("reason", order.reason));
   return each_page(store, order, progress,
                    [&](std::vector<WaitingDelivery>& items, Timestamp, WaitingDone& done) -> Result<void> {
                      if (!order.dry_run) return end_page(store, order, items, done);
@@ -127,7 +119,7 @@ Result<WaitingDone> end_waiting(WaitingStore& store, const WaitingOrder& order, 
 
 Result<WaitingDone> reroute_waiting(WaitingStore& store, const Registry& registry, const ActionTypes& types,
                                     const WaitingOrder& order, const std::string& to, const WaitingProgress& progress) {
-  TRY(check_order(order));
+  TRY(check_text("target", order.filter.target));
   const Contract* const contract = registry.find(to);
   if (contract == nullptr) return fail(Error::Kind::invalid, "the registry has no target \"" + to + "\"");
   if (to == order.filter.target) return fail(Error::Kind::invalid, "\"" + to + "\" is where they wait already");

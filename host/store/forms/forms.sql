@@ -91,19 +91,9 @@ WHERE shard = :shard AND submission_id = :submission ORDER BY position;
 -- name: form_deliveries_of
 -- Reads a submission's deliveries, unfinished and ended, in the order of their actions.
 -- takes: shard, org, submission
--- returns: delivery_id number, action_order number, replay number, action_type text?, status text, reason text, attempts number
--- returns: provider_ref text, result text, due time?, ended time?, status_field text, ref_field text
-SELECT d.id AS delivery_id,
-       d.action_order,
-       d.replay,
+-- returns: {{action_delivery}}, action_type text?, status_field text, ref_field text
+SELECT {{action_delivery}},
        d.action_type,
-       d.status,
-       coalesce(d.reason, '') AS reason,
-       d.attempt_count AS attempts,
-       coalesce(d.provider_ref, '') AS provider_ref,
-       coalesce(d.result, '') AS result,
-       micros(d.due_at) AS due,
-       micros(d.ended_at) AS ended,
        coalesce(w.status_field, '') AS status_field,
        coalesce(w.ref_field, '') AS ref_field
 FROM (

@@ -32,19 +32,9 @@ SELECT {{proved}} AND s.id = :id AND s.kind = 'notification';
 -- Reads a submission's deliveries, unfinished and ended (see `history` in read.sql), each with its contract, and with the hashes of what was
 -- composed of it and of what an operator gave it in place of the submission's body.
 -- takes: shard, org, submission
--- returns: delivery_id number, action_order number, replay number, action_type text, status text, reason text, attempts number
--- returns: provider_ref text, result text, due time?, ended time?, contract text, composed_type text, composed_hash text, edited_hash text
-SELECT d.id AS delivery_id,
-       d.action_order,
-       d.replay,
+-- returns: {{action_delivery}}, action_type text, contract text, composed_type text, composed_hash text, edited_hash text
+SELECT {{action_delivery}},
        c.contract::jsonb ->> 'actionType' AS action_type,
-       d.status,
-       coalesce(d.reason, '') AS reason,
-       d.attempt_count AS attempts,
-       coalesce(d.provider_ref, '') AS provider_ref,
-       coalesce(d.result, '') AS result,
-       micros(d.due_at) AS due,
-       micros(d.ended_at) AS ended,
        c.contract,
        coalesce(a.media_type, '') AS composed_type,
        coalesce(encode(sha256(a.body), 'hex'), '') AS composed_hash,

@@ -52,17 +52,16 @@ class PgTargetStore final : public TargetStore {
   Result<TargetPause> pause(const TargetName& name, const std::string& reason, bool is_in_registry, const Operator& by) override {
     TRY(check_text("reason", reason));
     TRY(check_text("target", name.target));
-    auto session = Connection::open(address_, "targets");
-    TRY(session);
-    const auto org = org_of(*session, name.org);
-    TRY(org);
+    auto opened = open_for(name.org);
+    TRY(opened);
+    auto& [session, org] = *opened;
     const auto clean = clean_text(reason, kMaxReason);
-    const auto made = session->run(
-        sql::pause_target, {*org, name.target, clean, by.actor, by.trigger, std::string(is_in_registry ? "true" : "false")});
+    const auto made = session.run(
+        sql::pause_target, {org, name.target, clean, by.actor, by.trigger, std::string(is_in_registry ? "true" : "false")});
     TRY(made);
     if (const auto since = made->front().since()) return TargetPause{*since, clean, by.actor};
     if (!made->front().is_known()) return no_target(name);
-    const auto there = session->run(sql::pause_of_target, {*org, name.target});
+    const auto there = session.run(sql::pause_of_target, {org, name.target});
     TRY(there);
     if (there->empty()) return fail(Error::Kind::conflict, "somebody else has just resumed " + words_of(name));
     const auto row = there->front();
@@ -72,11 +71,10 @@ class PgTargetStore final : public TargetStore {
 
   Result<ResumedTarget> resume(const TargetName& name, const Operator& by) override {
     TRY(check_text("target", name.target));
-    auto session = Connection::open(address_, "targets");
-    TRY(session);
-    const auto org = org_of(*session, name.org);
-    TRY(org);
-    const auto rows = session->run(sql::resume_target, {*org, name.target, by.actor, by.trigger});
+    auto opened = open_for(name.org);
+    TRY(opened);
+    auto& [session, org] = *opened;
+    const auto rows = session.run(sql::resume_target, {org, name.target, by.actor, by.trigger});
     TRY(rows);
     const auto row = rows->front();
     ResumedTarget resumed{.pause = {}, .outage = {}, .findings = row.findings(), .made_due = row.made_due()};
@@ -97,14 +95,13 @@ class PgTargetStore final : public TargetStore {
                   "a rate is from 1 to " + std::to_string(kMaxRateCount) + " in a second, a minute or an hour");
     if (lasts && (*lasts <= Seconds(0) || *lasts > kLongestRate))
       return fail(Error::Kind::invalid, "a rate lasts from a second to a year");
-    auto session = Connection::open(address_, "targets");
-    TRY(session);
-    const auto org = org_of(*session, name.org);
-    TRY(org);
+    auto opened = open_for(name.org);
+    TRY(opened);
+    auto& [session, org] = *opened;
     const auto rows =
-        session->run(sql::order_rate, {*org, name.target, std::to_string(rate.count), std::to_string(Micros(rate.per).count()),
-                                       lasts ? std::optional(std::to_string(lasts->count())) : std::nullopt, by.actor, by.trigger,
-                                       std::string(is_in_registry ? "true" : "false")});
+        session.run(sql::order_rate, {org, name.target, std::to_string(rate.count), std::to_string(Micros(rate.per).count()),
+                                      lasts ? std::optional(std::to_string(lasts->count())) : std::nullopt, by.actor, by.trigger,
+                                      std::string(is_in_registry ? "true" : "false")});
     TRY(rows);
     const auto row = rows->front();
     if (const auto since = row.since()) return RateOrder{rate, *since, row.until(), by.actor};
@@ -113,11 +110,10 @@ class PgTargetStore final : public TargetStore {
 
   Result<RateOrder> clear_rate(const TargetName& name, const Operator& by) override {
     TRY(check_text("target", name.target));
-    auto session = Connection::open(address_, "targets");
-    TRY(session);
-    const auto org = org_of(*session, name.org);
-    TRY(org);
-    const auto rows = session->run(sql::clear_rate, {*org, name.target, by.actor, by.trigger});
+    auto opened = open_for(name.org);
+    TRY(opened);
+    auto& [session, org] = *opened;
+    const auto rows = session.run(sql::clear_rate, {org, name.target, by.actor, by.trigger});
     TRY(rows);
     if (rows->empty()) return fail(Error::Kind::not_found, words_of(name) + " has no rate that an operator gave it");
     return order_of(rows->front());
@@ -161,11 +157,17 @@ class PgTargetStore final : public TargetStore {
   }
 
  private:
-  static Result<std::string> org_of(Connection& session, const std::string& name) {
-    const auto rows = session.run(sql::organisation, {name});
+  struct Opened {
+    Connection session;
+    std::string org;
+  };
+  Result<Opened> open_for(const std::string& org) const {
+    auto session = Connection::open(address_, "targets");
+    TRY(session);
+    const auto rows = session->run(sql::organisation, {org});
     TRY(rows);
-    if (rows->empty()) return fail(Error::Kind::not_found, "there is no organisation \"" + name + "\"");
-    return std::to_string(rows->front().org_id());
+    if (rows->empty()) return fail(Error::Kind::not_found, "there is no organisation \"" + org + "\"");
+    return Opened{std::move(*session), std::to_string(rows->front().org_id())};
   }
 
   const DatabaseAddress address_;

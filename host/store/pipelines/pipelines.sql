@@ -279,19 +279,9 @@ WHERE shard = :shard AND submission_id = :submission AND action_order >= :first_
 -- name: pipeline_deliveries_of
 -- Reads a submission's deliveries, unfinished and ended, in the order in which they were made.
 -- takes: shard, org, submission
--- returns: delivery_id number, action_order number, replay number, action_type text?, status text, reason text, attempts number
--- returns: provider_ref text, result text, due time?, ended time?, state text, target text?
-SELECT d.id AS delivery_id,
-       d.action_order,
-       d.replay,
+-- returns: {{action_delivery}}, action_type text?, state text, target text?
+SELECT {{action_delivery}},
        c.contract::jsonb ->> 'actionType' AS action_type,
-       d.status,
-       coalesce(d.reason, '') AS reason,
-       d.attempt_count AS attempts,
-       coalesce(d.provider_ref, '') AS provider_ref,
-       coalesce(d.result, '') AS result,
-       micros(d.due_at) AS due,
-       micros(d.ended_at) AS ended,
        coalesce(c.contract::jsonb #>> '{stage,state}', '') AS state,
        c.contract::jsonb ->> 'target' AS target
 FROM (

@@ -389,6 +389,7 @@ TEST_F(Commands, NoneButMigrateAndServeMakesASchema) {
                                                {"org weight", {"acme", "2"}},
                                                {"org disable", {"acme"}},
                                                {"org enable", {"acme"}},
+                                               {"org export", {"default"}},
                                                {"org erase", {"acme", "--confirm", "acme", "--certificate", "/tmp/no-such-file"}},
                                                {"restore-fence", {"--since", "2026-11-23T09:30:00Z"}},
                                                {"token create", {"--name", "shop"}},

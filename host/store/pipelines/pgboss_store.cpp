@@ -7,6 +7,7 @@
 
 #include "base/json_writer.h"
 #include "store/intake/submit.h"
+#include "store/pg/template_words.h"
 #include "store/pipelines/pgboss.sql.h"
 #include "store/pipelines/pipeline_rows.h"
 #include "store/queue/routes.h"

@@ -1,0 +1,34 @@
+// The export as a command: its lines go to standard output.
+#include "cli/org_export.h"
+
+#include "base/printing.h"
+#include "cli/given.h"
+#include "cli/json_output.h"
+#include "cli/progress_line.h"
+#include "maintenance/org_export.h"
+#include "store/operations/database_check.h"
+
+namespace waybill {
+int export_org(const GlobalOptions& options, const ExportOptions& wanted) {
+  const auto config = configuration(options);
+  if (!config) return 1;
+  Log log = quiet_log();
+  const auto database = fit_database(*config, log);
+  if (!database) return failed(database.error().what);
+  if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
+  const auto store = make_export_store(database->owner);
+  ProgressLine progress("rows exported");
+  const auto print = [](const std::string& line) -> Result<void> {
+    print_line(line);
+    return {};
+  };
+  const auto done = export_organisation(
+      *store, {.name = wanted.org, .actor = wanted.actor.empty() ? user_name() : wanted.actor}, print,
+      [&](std::int64_t rows) { progress.show(static_cast<std::uint64_t>(rows), 0); });
+  progress.clear();
+  if (!done) return failed(done.error().what);
+  if (!flush_output()) return failed("standard output cannot be written: what is there is not the whole organisation");
+  return 0;
+}
+
+}  // namespace waybill

@@ -138,6 +138,8 @@ constexpr CommandNotes kNotes[] = {
     {"org enable", Needs::database, "there is none of this name, or it failed", "", "waybill org enable acme"},
     {"org export", Needs::database, "there is none of this name, or it failed: then the file has no last line with \"sha256\"", "",
      "waybill org export acme > acme.jsonl"},
+    {"org verify", Needs::nothing, "it is not whole, or was changed, or it failed; the message names the line", "",
+     "waybill org verify acme.jsonl"},
     {"org erase", Needs::database, "it is not disabled, or not for long enough, or it failed; run it again, it goes on", "",
      "waybill org erase acme --confirm acme --certificate acme-erased.json"},
     {"form preview", Needs::configuration, "it would be refused or fail, or the command failed", "",

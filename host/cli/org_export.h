@@ -1,4 +1,4 @@
-// `waybill org export`: an organisation, on standard output.
+// `waybill org export` and `org verify`: an organisation, on standard output, and whether a file of it is whole.
 #pragma once
 
 #include <string>
@@ -13,5 +13,7 @@ struct ExportOptions {
 };
 
 int export_org(const GlobalOptions& options, const ExportOptions& wanted);
+// "-": of standard input.
+int verify_org_file(const GlobalOptions& options, const std::string& file);
 
 }  // namespace waybill

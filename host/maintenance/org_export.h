@@ -22,8 +22,9 @@ struct ExportOrder {
   std::string name, actor;
 };
 
-// Hands out one line after another, without its end: a header, a line for each row, and a last one with what the others have been. Without the
-// last one it is not complete. Error::not_found: there is no such organisation. `progress` is told how many rows have been read.
+// Hands out one line after another, without its end: a header, a line for each row, and a last one with what the others have
+// been. Without the last one it is not complete. Error::not_found: there is no such organisation. `progress` is told how many
+// rows have been read.
 Result<void> export_organisation(ExportStore& store, const ExportOrder& order,
                                  const std::function<Result<void>(const std::string& line)>& print,
                                  const std::function<void(std::int64_t rows)>& progress = {});

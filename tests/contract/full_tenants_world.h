@@ -11,19 +11,19 @@ namespace waybill::testing {
 
 // Values that checks ask for, by table and column; and by type.
 inline const std::map<std::string, std::string> kChecked{{"alert_rules.status", "'draft'"},
-                                                  {"alerts.kind", "'stuck'"},
-                                                  {"channels.config", "'{\"url\":\"x\"}'"},
-                                                  {"dead_letter_edits.field", "'fields'"}};
+                                                         {"alerts.kind", "'stuck'"},
+                                                         {"channels.config", "'{\"url\":\"x\"}'"},
+                                                         {"dead_letter_edits.field", "'fields'"}};
 inline const std::map<std::string, std::string> kByType{{"smallint", "0"},
-                                                 {"integer", "1"},
-                                                 {"bigint", "1"},
-                                                 {"text", "'1'"},
-                                                 {"boolean", "false"},
-                                                 {"uuid", "gen_random_uuid()"},
-                                                 {"bytea", "'\\x00'"},
-                                                 {"jsonb", "'{}'"},
-                                                 {"timestamp with time zone", "now()"},
-                                                 {"delivery_status", "'due'"}};
+                                                        {"integer", "1"},
+                                                        {"bigint", "1"},
+                                                        {"text", "'1'"},
+                                                        {"boolean", "false"},
+                                                        {"uuid", "gen_random_uuid()"},
+                                                        {"bytea", "'\\x00'"},
+                                                        {"jsonb", "'{}'"},
+                                                        {"timestamp with time zone", "now()"},
+                                                        {"delivery_status", "'due'"}};
 
 class FullTenants : public Tenants {
  protected:

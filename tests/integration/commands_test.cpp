@@ -364,7 +364,7 @@ TEST_F(Commands, NoneButMigrateAndServeMakesASchema) {
                                         "plugin list",   "plugin new",       "plugin check",   "form preview",
                                         "form simulate", "plugin switch-on", "provider probe", "provider failures",
                                         "pipeline list", "pipeline show",    "drain",          "completion",
-                                        "manual"};
+                                        "manual",        "org verify"};
   const std::map<std::string, Words> arguments{{"explain", {"x"}},
                                                {"hosts drain", {"x", "--reason", "y"}},
                                                {"hosts resume", {"x"}},

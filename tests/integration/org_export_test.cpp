@@ -47,6 +47,18 @@ TEST_F(Exporting, AFileHasWhatItHandedInAndWhatBecameOfIt) {
   EXPECT_EQ(rows["attempts"].size(), 1u);
   EXPECT_FALSE(rows["audit_log"].empty());
 
+  const auto file = (installation().folder() / "acme.jsonl").string();
+  write_file(file, done.out);
+  const auto verified = installation().command({"org", "verify", file, "--json"});
+  ASSERT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_EQ(json::parse(verified.out)["organisation"], "acme");
+  EXPECT_EQ(json::parse(verified.out)["tables"]["submissions"], 1);
+  EXPECT_NE(installation().command({"org", "verify", file}).out.find("is whole: organisation acme"), std::string::npos);
+  write_file(file, done.out.substr(0, before));
+  const auto cut = installation().command({"org", "verify", file});
+  EXPECT_EQ(cut.exit_code, 1);
+  EXPECT_NE(cut.err.find("acme.jsonl: line "), std::string::npos) << cut.err;
+
   const auto unknown = installation().command({"org", "export", "nobody"});
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_EQ(unknown.out, "");

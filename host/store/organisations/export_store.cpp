@@ -28,8 +28,7 @@ class PgExportStore final : public ExportStore {
   }
 
   Result<void> note(OrgId org, const ExportNote& note) override {
-    TRY(link_.run(sql::note_export,
-                  {std::to_string(org.value), note.name, note.actor, std::to_string(note.rows), note.digest}));
+    TRY(link_.run(sql::note_export, {std::to_string(org.value), note.name, note.actor, std::to_string(note.rows), note.digest}));
     return {};
   }
 
@@ -42,8 +41,8 @@ class PgExportStore final : public ExportStore {
     const auto row = found->front();
     const OrgToExport org{{row.org_id()}, row.now(), static_cast<int>(row.schema()), static_cast<int>(row.shards())};
     TRY(visitor.begin(org));
-    const auto tables = connection.run(sql::exported_tables, {std::to_string(org.id.value), names_of(left_out, false),
-                                                              names_of(left_out, true)});
+    const auto tables =
+        connection.run(sql::exported_tables, {std::to_string(org.id.value), names_of(left_out, false), names_of(left_out, true)});
     TRY(tables);
     for (const auto table : *tables) TRY(read_table(connection, table, visitor));
     return {};

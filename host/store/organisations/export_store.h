@@ -41,7 +41,8 @@ class ExportStore {
  public:
   virtual ~ExportStore() = default;
   // One transaction that only reads, REPEATABLE READ. Tables come behind those that they refer to; the rows of each in the order
-  // of its key. A few rows at a time are in memory. An error of the visitor ends it. Error::not_found: there is no such organisation.
+  // of its key. A few rows at a time are in memory. An error of the visitor ends it. Error::not_found: there is no such
+  // organisation.
   virtual Result<void> read(const std::string& name, std::span<const LeftOut> left_out, const ExportVisitor& visitor) = 0;
   // The line in the audit.
   virtual Result<void> note(OrgId org, const ExportNote& note) = 0;

@@ -25,13 +25,13 @@ int export_org(const GlobalOptions& options, const ExportOptions& wanted) {
   ProgressLine progress("rows exported");
   const auto print = [](const std::string& line) -> Result<void> {
     print_line(line);
-    return {};
+    if (flush_output()) return {};
+    return fail(Error::Kind::unavailable, "standard output cannot be written: what is there is not the whole organisation");
   };
   const auto done = export_organisation(*store, {.name = wanted.org, .actor = wanted.actor.empty() ? user_name() : wanted.actor},
                                         print, [&](std::int64_t rows) { progress.show(static_cast<std::uint64_t>(rows), 0); });
   progress.clear();
   if (!done) return failed(done.error().what);
-  if (!flush_output()) return failed("standard output cannot be written: what is there is not the whole organisation");
   return 0;
 }
 

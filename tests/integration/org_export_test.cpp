@@ -65,5 +65,15 @@ TEST_F(Exporting, AFileHasWhatItHandedInAndWhatBecameOfIt) {
   EXPECT_NE(unknown.err.find("there is no organisation \"nobody\""), std::string::npos) << unknown.err;
 }
 
+// O7
+TEST_F(Exporting, WhatCannotBeWrittenIsAFailure) {
+  const auto full = run({.arguments = {"/bin/sh", "-c", "exec \"$0\" \"$@\" > /dev/full", waybill_program().string(), "--config",
+                                       installation().config().string(), "org", "export", "default"},
+                         .folder = installation().folder()});
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_NE(full.err.find("standard output cannot be written"), std::string::npos) << full.err;
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.audit_log WHERE action = 'organisation_exported'"), 0);
+}
+
 }  // namespace
 }  // namespace waybill::testing

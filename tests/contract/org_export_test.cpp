@@ -166,5 +166,18 @@ TEST_F(OrgExport, AnUnknownOneIsRefusedAndWhoeverCannotWriteEndsIt) {
   EXPECT_EQ(sql.number("SELECT count(*) FROM audit_log WHERE action = 'organisation_exported'"), 0);
 }
 
+// O7: a role that does not see every row does not write a file that looks whole
+TEST_F(OrgExport, ARoleThatOnlyReadsComesToNoLastLine) {
+  std::string last;
+  const auto done = export_organisation(*make_export_store(address(kAnalyst)), {.name = "acme", .actor = "ann"},
+                                        [&](const std::string& line) -> Result<void> {
+                                          last = line;
+                                          return {};
+                                        });
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().what.find("permission denied"), std::string::npos) << done.error().what;
+  EXPECT_EQ(last.find("\"sha256\""), std::string::npos) << last;
+}
+
 }  // namespace
 }  // namespace waybill::testing

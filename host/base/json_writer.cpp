@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
+
 namespace waybill {
 namespace {
 
@@ -20,6 +22,12 @@ void append_without_controls(std::string& json, std::string_view literal) {
     at += c1 ? 1 : 0;
     json.append("\\u00").append(1, kHex[byte(at) >> 4]).append(1, kHex[byte(at) & 15]);
   }
+}
+
+void append_escape(std::string& json, unsigned unit) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  json += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) json += kHex[unit >> shift & 15];
 }
 
 // Writes structure itself and leaves single values to nlohmann: what number_text() tells is written as it is.
@@ -93,6 +101,27 @@ void append_json_string(std::string& json, std::string_view text) {
     json.append(1, '"').append(text).append(1, '"');
   else
     append_without_controls(json, Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string ascii_json(std::string_view json) {
+  std::string ascii;
+  ascii.reserve(json.size());
+  while (!json.empty()) {
+    const auto lead = static_cast<unsigned char>(json.front());
+    const auto length = std::max<std::size_t>(utf8_character_length(json), 1);
+    unsigned code = length == 1 ? lead : lead & (0xFFU >> (length + 1));
+    for (const char c : json.substr(1, length - 1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3FU);
+    if (code < 0x7F) {
+      ascii += json.front();
+    } else if (code > 0xFFFF) {
+      append_escape(ascii, 0xD800 + ((code - 0x10000) >> 10));
+      append_escape(ascii, 0xDC00 + ((code - 0x10000) & 0x3FF));
+    } else {
+      append_escape(ascii, code);
+    }
+    json.remove_prefix(length);
+  }
+  return ascii;
 }
 
 }  // namespace waybill

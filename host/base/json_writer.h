@@ -16,4 +16,7 @@ std::string dump_sorted(const nlohmann::json& value);  // members by name
 std::string json_string(std::string_view text);
 void append_json_string(std::string& json, std::string_view text);  // at the end of `json`
 
+// The same JSON text, well-formed and in UTF-8, in printable ASCII: what else there is in its strings becomes \u escapes.
+std::string ascii_json(std::string_view json);
+
 }  // namespace waybill

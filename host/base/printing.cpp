@@ -114,6 +114,8 @@ void print_error(const char* format, ...) {
   va_end(arguments);
 }
 
+bool flush_output() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+
 void print_text(Ink ink, const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);

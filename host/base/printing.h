@@ -13,6 +13,9 @@ std::string printable(std::string_view text);
 [[gnu::format(printf, 1, 2)]] void print_text(const char* format, ...);   // on standard output, printable
 [[gnu::format(printf, 1, 2)]] void print_error(const char* format, ...);  // on standard error, printable
 
+// Hands on what has been printed on standard output. False if that, or anything before, could not be written: the disk is full.
+bool flush_output();
+
 // The same in colour, where the stream is a terminal that shows colours: TERM is set and not "dumb", NO_COLOR is unset or empty.
 enum class Ink { plain, bold, red, yellow };
 [[gnu::format(printf, 2, 3)]] void print_text(Ink ink, const char* format, ...);

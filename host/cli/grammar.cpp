@@ -255,6 +255,15 @@ void add_org_commands(CommandLine& line) {
   weighing->add_option("weight", line.weight, "From 1, which all have at first, to 1000")->required();
   add_org_command("disable", "Refuse its tokens; what it has handed in is still delivered", disable_org);
   add_org_command("enable", "Accept the tokens of a disabled one again", enable_org);
+  CLI::App* exporting =
+      line.command(orgs, "export", "Print everything that one has in the database, but for its secrets, as JSON Lines",
+                   [&] { return export_org(line.options, line.exported); });
+  exporting->add_option("name", line.exported.org, "Its name")->required();
+  exporting->add_option("--actor", line.exported.actor, "Who acts, for the export and the audit (default: your user name)");
+  CLI::App* verification = line.command(
+      orgs, "verify", "Tell whether a file of `waybill org export` is whole and unchanged",
+      [&] { return verify_org_file(line.options, line.name); }, true);
+  verification->add_option("file", line.name, "The file; - for standard input")->type_name("FILE")->required();
   CLI::App* erasure = line.command(
       orgs, "erase", "Delete a disabled one with everything that it has in the database, and certify what was deleted",
       [&] { return erase_org(line.options, line.erase); }, true);

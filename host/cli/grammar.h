@@ -18,6 +18,7 @@
 #include "cli/forms.h"
 #include "cli/hosts.h"
 #include "cli/org_erase.h"
+#include "cli/org_export.h"
 #include "cli/proof.h"
 #include "cli/queue.h"
 #include "cli/registry.h"
@@ -56,6 +57,7 @@ struct CommandLine {
   RepairOptions repair;
   RestoreOptions restore;
   EraseOptions erase;
+  ExportOptions exported;
   FormOptions form;
   TokenOptions token;
   TargetOptions target;

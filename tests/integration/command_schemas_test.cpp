@@ -99,6 +99,8 @@ TEST_F(CommandSchemas, OfOrganisationsAndTokens) {
   EXPECT_EQ(said({"token", "revoke", "till"})["name"], "till");
   EXPECT_EQ(said({"token", "revoke", "--id", id})["id"], id);
   said({"token", "revoke", "till"}, 1);
+  write_file(installation().folder() / "acme.jsonl", installation().command({"org", "export", "acme"}).out);
+  EXPECT_EQ(said({"org", "verify", "acme.jsonl"})["organisation"], "acme");
   said({"org", "disable", "acme"});
   said({"org", "erase", "acme", "--confirm", "acme", "--certificate", "gone.json"}, 1);  // not yet
 }

@@ -364,7 +364,7 @@ TEST_F(Commands, NoneButMigrateAndServeMakesASchema) {
                                         "plugin list",   "plugin new",       "plugin check",   "form preview",
                                         "form simulate", "plugin switch-on", "provider probe", "provider failures",
                                         "pipeline list", "pipeline show",    "drain",          "completion",
-                                        "manual"};
+                                        "manual",        "org verify"};
   const std::map<std::string, Words> arguments{{"explain", {"x"}},
                                                {"hosts drain", {"x", "--reason", "y"}},
                                                {"hosts resume", {"x"}},
@@ -389,6 +389,7 @@ TEST_F(Commands, NoneButMigrateAndServeMakesASchema) {
                                                {"org weight", {"acme", "2"}},
                                                {"org disable", {"acme"}},
                                                {"org enable", {"acme"}},
+                                               {"org export", {"default"}},
                                                {"org erase", {"acme", "--confirm", "acme", "--certificate", "/tmp/no-such-file"}},
                                                {"restore-fence", {"--since", "2026-11-23T09:30:00Z"}},
                                                {"token create", {"--name", "shop"}},

@@ -23,15 +23,7 @@ WHERE NOT EXISTS (SELECT FROM audit_log WHERE shard = 0 AND submission_id = 0 AN
 -- name: erasable_tables
 -- Lists every table that has organisations' rows, or its partitions, with their pages: the queue first, then whatever refers to others before those.
 -- returns: table_name text, leaf number, pages number
-WITH RECURSIVE of_orgs AS (
-  SELECT c.oid, c.relname FROM pg_class c
-  WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'organisations'
-    AND EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'org_id' AND NOT a.attisdropped)),
-depths AS (
-  SELECT oid, 0 AS depth FROM of_orgs
-  UNION
-  SELECT f.confrelid, d.depth + 1 FROM depths d JOIN pg_constraint f ON f.contype = 'f' AND f.conrelid = d.oid AND f.confrelid <> f.conrelid
-  WHERE f.confrelid IN (SELECT oid FROM of_orgs) AND d.depth < 100)
+{{tables_of_orgs}}
 SELECT o.relname AS table_name,
        leaf.oid::bigint AS leaf,
        pg_relation_size(leaf.oid::regclass) / current_setting('block_size')::integer AS pages

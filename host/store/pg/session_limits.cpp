@@ -36,6 +36,7 @@ constexpr Limit kLimits[] = {
     {"dead", &DatabaseTimeouts::maintenance, false},
     {"organisations", &DatabaseTimeouts::maintenance, false},
     {"schema", nullptr, false},  // from here on: one at a time, and somebody watches
+    {"export", nullptr, true},
     {"migrate", nullptr, true},
     {"roles", nullptr, true},
 };

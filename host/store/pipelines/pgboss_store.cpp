@@ -7,6 +7,7 @@
 
 #include "base/json_writer.h"
 #include "store/intake/submit.h"
+#include "store/pg/template_words.h"
 #include "store/pipelines/pgboss.sql.h"
 #include "store/pipelines/pipeline_rows.h"
 #include "store/queue/routes.h"
@@ -21,11 +22,7 @@ class Expanded {
  public:
   Expanded(const char* name, std::string_view text, std::span<const Column> columns,
            const std::map<std::string, std::string>& words)
-      : name_(name), text_(text), columns_(columns) {
-    for (const auto& [word, value] : words)
-      for (auto at = text_.find(word); at != std::string::npos; at = text_.find(word, at + value.size()))
-        text_.replace(at, word.size(), value);
-  }
+      : name_(name), text_(with_words(text, words)), columns_(columns) {}
   Query<OneRow> query() const { return {{name_, text_.c_str(), columns_}}; }
 
  private:

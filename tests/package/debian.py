@@ -43,9 +43,9 @@ class Debian:
             shutil.rmtree(fresh)
         os.makedirs(folder)
         subprocess.run(["tar", "-C", folder, "-xf", base], check=True)
-        for name in ("proc", "dev"):
-            subprocess.run(["mount", "--rbind", f"/{name}", f"{folder}/{name}"], check=True)
-            subprocess.run(["mount", "--make-rslave", f"{folder}/{name}"], check=True)
+        self.mounted = []
+        for name in ("/proc", "/dev"):
+            self.mount(name, name)
         settings = subprocess.run(["apt-config", "dump"], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
         self.write("/etc/apt/apt.conf.d/90machine",  # how this machine reaches the archive
                    "".join(line + "\n" for line in settings if line.startswith(("Acquire::http", "Acquire::Check-"))))
@@ -53,8 +53,15 @@ class Debian:
         self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)  # PostgreSQL's own server is not wanted
 
     def close(self):
-        for name in ("proc", "dev"):
-            subprocess.run(["umount", "--recursive", "--lazy", f"{self.folder}/{name}"], check=False)
+        for path in self.mounted:
+            subprocess.run(["umount", "--recursive", "--lazy", path], check=False)
+
+    def mount(self, source, path):
+        """Shows a folder of this machine inside, at `path`."""
+        os.makedirs(self.folder + path, exist_ok=True)
+        subprocess.run(["mount", "--rbind", source, self.folder + path], check=True)
+        self.mounted.append(self.folder + path)
+        subprocess.run(["mount", "--make-rslave", self.folder + path], check=True)
 
     def write(self, path, text, mode=0o644):
         with open(self.folder + path, "w", encoding="utf-8") as file:

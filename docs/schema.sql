@@ -785,6 +785,7 @@ CREATE TABLE ready (
   queued boolean DEFAULT true NOT NULL,
   uncounted integer DEFAULT 0 NOT NULL,
   replay smallint DEFAULT 0 NOT NULL,
+  expires_at timestamp with time zone,
   CONSTRAINT ready_pkey PRIMARY KEY (shard, delivery_id),
   CONSTRAINT ready_check CHECK (
 CASE
@@ -793,6 +794,7 @@ CASE
 END) NOT VALID
 ) WITH (autovacuum_analyze_scale_factor = 0.0, autovacuum_analyze_threshold = 20000, autovacuum_vacuum_cost_delay = 0, autovacuum_vacuum_scale_factor = 0.0, autovacuum_vacuum_threshold = 5000, fillfactor = 45);
 CREATE INDEX ready_due ON ready USING btree (shard, route_id, due_at, delivery_id) WHERE queued;
+CREATE INDEX ready_expires ON ready USING btree (shard, expires_at) WHERE expires_at IS NOT NULL AND queued;
 CREATE UNIQUE INDEX ready_of ON ready USING btree (shard, org_id, submission_id, action_order, replay) WHERE delivery_id <> submission_id;
 CREATE INDEX ready_suspects ON ready USING btree (shard, due_at, delivery_id) WHERE lease_lost > 0;
 ALTER TABLE ready ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
@@ -894,6 +896,9 @@ CREATE TABLE submissions (
   completed_at timestamp with time zone,
   body bytea,
   trace text,
+  not_before timestamp with time zone,
+  expires_at timestamp with time zone,
+  producer text,
   CONSTRAINT submissions_pkey PRIMARY KEY (shard, id),
   CONSTRAINT submissions_shard_org_id_kind_client_ref_key UNIQUE (shard, org_id, kind, client_ref),
   CONSTRAINT submissions_check CHECK (pipeline <> 'intent'::text OR state = 'as_delivery'::text OR completed_at IS NOT NULL) NOT VALID
@@ -965,7 +970,8 @@ CREATE VIEW claimed WITH (security_invoker = true) AS
     r.queued,
     r.uncounted,
     c.host_id,
-    c.lease_until AS claim_ends
+    c.lease_until AS claim_ends,
+    r.expires_at
    FROM claims c
      CROSS JOIN LATERAL unnest(c.deliveries) one(delivery_id)
      JOIN ready r ON r.shard = c.shard AND r.delivery_id = one.delivery_id AND r.claim_token = c.token AND r.status = 'claimed'::delivery_status;
@@ -1046,7 +1052,10 @@ CREATE VIEW submission_states WITH (security_invoker = true) AS
         CASE
             WHEN s.state <> 'as_delivery'::text THEN s.completed_at
             ELSE COALESCE(e.ended_at, d.ended_at, o.ended_at)
-        END AS completed_at
+        END AS completed_at,
+    s.not_before,
+    s.expires_at,
+    s.producer
    FROM submissions s
      LEFT JOIN deliveries d ON s.state = 'as_delivery'::text AND d.shard = s.shard AND d.id = s.id
      LEFT JOIN deliveries o ON s.state = 'as_delivery'::text AND d.id IS NULL AND o.shard = s.shard AND o.org_id = s.org_id AND o.submission_id = s.id AND o.id <> o.submission_id AND o.action_order = 1 AND o.replay = 0

@@ -79,7 +79,7 @@ Json delivery_json(const FormDeliveryView& d) {
 
 Result<NewForm> read_form_request(std::string_view body) {
   const auto object =
-      JsonObject::parse(body, {"submissionId", "formId", "fields", "attachments", "retentionExpiresAt", "finalize"});
+      JsonObject::parse(body, {"submissionId", "formId", "fields", "attachments", "retentionExpiresAt", "finalize", "notBefore", "expiresAt"});
   TRY(object);
   NewForm request;
   for (const auto& [field, text] : {std::pair{"submissionId", &request.submission_id}, std::pair{"formId", &request.form_id}}) {
@@ -105,6 +105,9 @@ Result<NewForm> read_form_request(std::string_view body) {
   const auto finalize = read_flag(*object, "finalize");
   TRY(finalize);
   request.finalize = *finalize;
+  auto terms = read_terms(*object);
+  TRY(terms);
+  request.terms = std::move(*terms);
   return request;
 }
 
@@ -132,6 +135,7 @@ std::string form_view_json(const FormView& view) {
             {"completedAt", time_or_null(s.completed)},
             {"retentionExpiresAt", time_or_null(view.kept_until)},
             {"reason", text_or_null(s.reason)}};
+  append_terms(json, s.terms);
   Json routing = Json::object(), deliveries = Json::array(), attachments = Json::array(), audit = Json::array();
   for (const auto& d : view.deliveries) {  // the last replay of an action is what counts
     routing[std::to_string(d.action_order)] = {{"actionType", d.action_type},

@@ -23,6 +23,9 @@ std::string intent_json(const SubmissionView& intent) {
   append_member(json, "submissionTarget", intent.target);
   append_member(json, "createdAt", format_rfc3339(intent.created));
   append_member(json, "status", intent.state);
+  if (intent.terms && intent.terms->not_before) append_member(json, "notBefore", format_rfc3339(*intent.terms->not_before));
+  if (intent.terms && intent.terms->expires) append_member(json, "expiresAt", format_rfc3339(*intent.terms->expires));
+  if (intent.terms && !intent.terms->producer.empty()) append_member(json, "submittedBy", intent.terms->producer);
   if (intent.completed) append_member(json, "completedAt", format_rfc3339(*intent.completed));
   if (intent.state == "rejected") append_member(json, "rejectedReason", intent.reason);
   if (intent.state == "exhausted") append_member(json, "exhaustedReason", intent.reason);

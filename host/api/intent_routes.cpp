@@ -153,6 +153,7 @@ class Intents {
   // Why this intent cannot be taken in; "" if it can.
   std::string fault_of(const Contract* contract, const IntentRequest& intent) const {
     if (contract == nullptr) return "unknown submissionTarget \"" + intent.target + "\"";
+    if (auto fault = terms_fault(intent.terms, {parts_.clock.unix_seconds() * 1'000'000}); !fault.empty()) return fault;
     if (parts_.types == nullptr) return {};
     const auto problems = parts_.types->check_payload(contract->action_type, intent.payload);
     if (problems.empty()) return {};
@@ -168,7 +169,7 @@ class Intents {
   static Intake::PendingIntent handed_in(const std::shared_ptr<const Registry>& registry, const Contract& contract, OrgId org,
                                          IntentRequest intent, const Taking& taking, SubmitCallback callback) {
     return {{org, std::move(intent.intent_id), std::shared_ptr<const Contract>(registry, &contract), std::move(intent.payload),
-             trace_of(taking)},
+             trace_of(taking), std::move(intent.terms)},
             std::move(callback)};
   }
 

@@ -19,6 +19,13 @@ Json edited_json(const std::string& field, const std::string& value) {
   return field == "fields" ? json_or_null(value) : Json(value);
 }
 
+void append_terms(Json& json, const Terms& terms) {
+  if (!terms) return;
+  if (terms->not_before) json["notBefore"] = format_rfc3339(*terms->not_before);
+  if (terms->expires) json["expiresAt"] = format_rfc3339(*terms->expires);
+  if (!terms->producer.empty()) json["submittedBy"] = terms->producer;
+}
+
 void append_delivery(Json& json, const ActionDeliveryView& d) {
   json["actionType"] = d.action_type;
   json["status"] = to_string(d.status);

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "api/query.h"
 #include "base/json_reader.h"
 #include "base/names.h"
 #include "base/utf8.h"
@@ -64,8 +65,24 @@ Result<Trace> read_trace(const JsonObject& object) {
 
 }  // namespace
 
+Result<Terms> read_terms(const JsonObject& object) {
+  SubmissionTerms terms;
+  for (const auto& [field, time] : {std::pair{"notBefore", &terms.not_before}, std::pair{"expiresAt", &terms.expires}}) {
+    if (!object.has(field)) continue;
+    const auto text = object.string(field);
+    TRY(text);
+    const auto read = read_time(field, *text);
+    TRY(read);
+    *time = *read;
+  }
+  if (terms.not_before && terms.expires && *terms.expires <= *terms.not_before)
+    return fail(Error::Kind::invalid, "expiresAt must be later than notBefore");
+  return terms_of(std::move(terms));
+}
+
 Result<IntentRequest> read_intent(std::string_view body) {
-  const auto object = JsonObject::parse(body, {"intentId", "submissionTarget", "payload", "traceparent", "tracestate"});
+  const auto object = JsonObject::parse(
+      body, {"intentId", "submissionTarget", "payload", "traceparent", "tracestate", "notBefore", "expiresAt"});
   TRY(object);
   auto id = read_reference(*object, "intentId");
   TRY(id);
@@ -73,7 +90,10 @@ Result<IntentRequest> read_intent(std::string_view body) {
   TRY(target);
   auto trace = read_trace(*object);
   TRY(trace);
-  return IntentRequest{std::move(*id), std::move(*target), std::string(object->raw("payload")), std::move(*trace)};
+  auto terms = read_terms(*object);
+  TRY(terms);
+  return IntentRequest{std::move(*id), std::move(*target), std::string(object->raw("payload")), std::move(*trace),
+                       std::move(*terms)};
 }
 
 }  // namespace waybill

@@ -7,6 +7,7 @@
 #include "api/json_object.h"
 #include "base/error.h"
 #include "base/trace_context.h"
+#include "domain/submission_terms.h"
 #include "http/http.h"
 
 namespace waybill {
@@ -18,10 +19,14 @@ struct IntentRequest {
   std::string target;
   std::string payload;  // the very bytes of the value, "" if there was none
   Trace trace{};        // that it brings itself; null: that of its request
+  Terms terms{};
 };
 
 // Error::invalid with a message for the client.
 Result<IntentRequest> read_intent(std::string_view body);
+
+// The members `notBefore` and `expiresAt`.
+Result<Terms> read_terms(const JsonObject& object);
 
 // Why a client reference cannot be one, or "" if it can: 1 to 255 bytes of UTF-8 without control characters.
 std::string reference_fault(std::string_view field, std::string_view reference);

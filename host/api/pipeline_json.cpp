@@ -104,7 +104,7 @@ Result<RepairRequest> repair_of(const JsonObject& object) {
 }  // namespace
 
 Result<PipelineRequest> read_pipeline_request(std::string_view body) {
-  const auto object = JsonObject::parse(body, {"submissionId", "payload", "metadata"});
+  const auto object = JsonObject::parse(body, {"submissionId", "payload", "metadata", "notBefore", "expiresAt"});
   TRY(object);
   auto id = read_id(*object);
   TRY(id);
@@ -112,17 +112,21 @@ Result<PipelineRequest> read_pipeline_request(std::string_view body) {
   TRY(check_names("payload", object->raw("payload")));
   auto metadata = read_metadata(*object);
   TRY(metadata);
-  return PipelineRequest{std::move(*id), std::string(object->raw("payload")), std::move(*metadata)};
+  auto terms = read_terms(*object);
+  TRY(terms);
+  return PipelineRequest{std::move(*id), std::string(object->raw("payload")), std::move(*metadata), std::move(*terms)};
 }
 
 Result<PipelineRequest> read_forms_request(std::string_view body) {
-  const auto object = JsonObject::parse(body, {"submissionId", "answers", "metadata"});
+  const auto object = JsonObject::parse(body, {"submissionId", "answers", "metadata", "notBefore", "expiresAt"});
   TRY(object);
   if (!object->has("answers")) return fail(Error::Kind::invalid, "answers is missing");
   TRY(check_names("answers", object->raw("answers")));
   auto metadata = read_metadata(*object);
   TRY(metadata);
-  PipelineRequest request{.metadata = std::move(*metadata)};
+  auto terms = read_terms(*object);
+  TRY(terms);
+  PipelineRequest request{.metadata = std::move(*metadata), .terms = std::move(*terms)};
   if (object->has("submissionId")) {
     auto id = read_id(*object);
     TRY(id);
@@ -204,6 +208,7 @@ std::string pipeline_view_json(const PipelineView& view, const PublicIds& ids) {
             {"decisions", Json::array()},
             {"deliveries", Json::array()},
             {"audit", Json::array()}};
+  append_terms(json, view.submission.terms);
   for (const auto& [state, result] : view.results) json["results"][state] = json_or_null(result);
   for (const auto& one : view.decisions)
     json["decisions"].push_back({{"to", one.to}, {"trigger", one.trigger}, {"role", one.role}});

@@ -20,6 +20,7 @@ struct PipelineRequest {
   std::string submission_id;
   std::string payload;   // the very bytes of the value
   std::string metadata;  // a JSON object
+  Terms terms{};
 };
 // Both: Error::invalid with a message for the client, which names the field.
 Result<PipelineRequest> read_pipeline_request(std::string_view body);

@@ -44,7 +44,7 @@ class PipelineRoutes {
                                                .pipeline = std::move(pipeline),
                                                .payload = std::move(body->payload),
                                                .metadata = std::move(body->metadata),
-                                               .trace = {}}};
+                                               .terms = std::move(body->terms)}};
     submit(std::move(request), std::move(reply), std::move(wanted), [](const std::vector<SubmitResult>& results) {
       return http::json_response(is_created(results.front()) ? 201 : 200, dump(submitted_json(results.front().view)));
     });
@@ -62,7 +62,7 @@ class PipelineRoutes {
                           .pipeline = definition,
                           .payload = body->payload,
                           .metadata = body->metadata,
-                          .trace = {}});
+                          .terms = body->terms});
     if (wanted.empty())
       return reply(http::error_response(404, "not_found", "no pipeline of the registry is bound to " + request.path));
     submit(std::move(request), std::move(reply), std::move(wanted),

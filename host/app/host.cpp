@@ -434,6 +434,7 @@ std::vector<PeriodicTask> Host::periodic_tasks() {
   if (!config_.tls.certificate.empty()) all.push_back({"tls", Seconds{10}, [this] { return renew_tls(); }});
   all.push_back(orphaned_events(*stores_.maintenance_notify, config_.notify.orphan_scan, log_));
   all.push_back(old_secrets(*stores_.maintenance_notify));
+  all.push_back(expiry(*stores_.maintenance, *stores_.waiting, name_, metrics_));
   all.push_back(retention(*stores_.maintenance, shards_,
                           {{kIntentKind, config_.kept_intents}, {kNotificationKind, config_.kept_notifications}}, log_));
   all.push_back(listing(*stores_.maintenance));

@@ -23,6 +23,7 @@ struct Stores {
   std::unique_ptr<SettleStore> settle, rescue_settle;
   std::unique_ptr<QueueStore> queue, rescue_queue;
   std::unique_ptr<MaintenanceStore> maintenance;
+  std::unique_ptr<WaitingStore> waiting;  // has a session only while it does something
   std::unique_ptr<RescueStore> rescue;
   std::unique_ptr<FormStore> maintenance_forms;
   std::unique_ptr<PipelineStore> maintenance_pipelines;

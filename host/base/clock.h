@@ -14,7 +14,7 @@ class Clock {
 
   virtual ~Clock() = default;
   virtual Monotonic now() const = 0;              // [any thread] for durations
-  virtual std::int64_t unix_seconds() const = 0;  // [any thread] for timestamps in signatures, nothing else
+  virtual std::int64_t unix_seconds() const = 0;  // [any thread] for timestamps in signatures, and for what is absurdly far ahead
 };
 
 class SystemClock final : public Clock {

@@ -41,6 +41,7 @@ std::vector<Job> jobs_of(ClaimResult claimed, ClaimToken token, const ClaimTimes
                     .withheld = row.withheld,
                     .probe = probe != probes.end(),
                     .trace = std::move(row.trace),
+                    .terms = std::move(row.terms),
                     .outage_since = probe != probes.end() ? probe->second : std::nullopt}};
     job.channel = std::move(row.channel);
     job.payload = std::move(row.payload);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "domain/submission_terms.h"
+
 namespace waybill {
 namespace {
 
@@ -41,6 +43,7 @@ Decision retry_or_exhaust(const Outcome& outcome, const Contract& contract, cons
   const Timestamp due = next_try(outcome, progress, timing, random, counts);
   if (const auto deadline = contract.deadline(progress.created); deadline && due >= *deadline)
     return {Kind::exhaust, "deadline_exceeded", {}, counts};
+  if (progress.expires && due >= *progress.expires) return {Kind::exhaust, kExpired, {}, counts};
   return {Kind::retry, {}, due, counts};
 }
 

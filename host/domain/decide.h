@@ -46,9 +46,10 @@ struct Outage {
 // What is known of a delivery when one of its attempts has ended.
 struct Progress {
   History before{};  // before this attempt
-  Timestamp created{};
+  Timestamp created{};  // from when its deadline counts
   Timestamp now{};
   std::optional<Outage> outage{};
+  std::optional<Timestamp> expires{};  // its own time: nothing is sent then or later
 
   std::uint32_t attempts() const { return before.counted() + 1; }  // that count, this one as well
 };

@@ -16,6 +16,7 @@
 #include "domain/contract.h"
 #include "domain/history.h"
 #include "domain/outcome.h"
+#include "domain/submission_terms.h"
 
 namespace waybill {
 
@@ -54,8 +55,11 @@ struct JobHead {
   bool probe = false;                       // half-open: it goes first after its target's cooldown
   bool claimed_on_insert = false;           // in the commit that stored it
   Trace trace{};                            // of its submission
+  Terms terms{};                            // likewise
   std::optional<Timestamp> outage_since{};  // of its target, if the target was in an outage when this was claimed
 
+  // From when deadlines count.
+  Timestamp begins() const { return begins_at(created, terms); }
   std::uint32_t attempt() const { return history.attempt_count + 1; }  // the number of this one
 };
 
@@ -95,6 +99,17 @@ inline Timestamp database_now(const JobHead& job, Clock::Monotonic now) {
   return job.claimed_at + std::chrono::duration_cast<Micros>(now - job.claimed_mono);
 }
 
+// From then on it must not be sent: its contract's time is over, or its own.
+inline std::optional<Timestamp> ends_at(const JobHead& job) {
+  auto end = job.contract->deadline(job.begins());
+  if (job.terms && job.terms->expires && (!end || *job.terms->expires < *end)) end = job.terms->expires;
+  return end;
+}
+inline bool is_over(const JobHead& job, Timestamp now) {
+  const auto end = ends_at(job);
+  return end && now >= *end;
+}
+
 // The other way round: when that was by this host's clock, which nobody sets.
 inline Clock::Monotonic host_time(const JobHead& job, Timestamp at) {
   return job.claimed_mono + std::chrono::duration_cast<Clock::Monotonic::duration>(at - job.claimed_at);
@@ -105,7 +120,7 @@ struct Finished {
   enum class How : std::uint8_t {
     attempted,    // the sender was called; `outcome` is set
     composed,     // nothing was sent and nothing counts: `outcome` has an artifact that must be durable before anything is sent
-    expired,      // the contract's time was over before the sender could be called
+    expired,      // its contract's time or its own was over before the sender could be called
     unattempted,  // given back: nothing was sent and nothing counts
     hung,         // the plugin did not come back from it, or its process died in it: charged as if the host had died in it
     interrupted   // the same of another one: nobody saw this one's end, and it does not count

@@ -68,7 +68,7 @@ struct Executor::Core {
     auto call = last_call.fetch_add(jobs.size());
     for (auto& job : jobs) {
       const auto time = database_now(job, now);
-      if (!stopping && is_expired(*job.contract, job.created, time)) {
+      if (!stopping && is_over(job, time)) {
         returned.push_back(back(std::move(job), Finished::How::expired, now, std::nullopt));
         continue;
       }
@@ -81,7 +81,7 @@ struct Executor::Core {
         limit = settings.time_limit(*limited).value_or(settings.attempt_timeout);
       }
       auto deadline = limit;
-      if (const auto end = job.contract->deadline(job.created))
+      if (const auto end = ends_at(job))
         deadline = std::min(deadline, std::max(Millis{1}, std::chrono::duration_cast<Millis>(*end - time)));
       if (job.begin_before != Clock::Monotonic::max())  // so that nothing of it waits anywhere, and is sent, past the lease
         deadline = std::min(deadline, std::max(Millis{1}, std::chrono::duration_cast<Millis>(job.begin_before - now)));

@@ -103,7 +103,7 @@ void OpenCalls::give_back(CallId call, std::optional<Millis> not_before) {
   if (!node) return;
   const auto& open = node.mapped();
   const auto now = database_now(*open.job, completions_->now());
-  const bool expired = is_expired(*open.job->contract, open.job->created, now);
+  const bool expired = is_over(*open.job, now);
   finished_.push_back({.job = *open.job,
                        .how = expired ? Finished::How::expired : Finished::How::unattempted,
                        .outcome = {},

@@ -22,7 +22,8 @@ Result<SubmitResult> FormIntake::submit(FormStore& store, const NewForm& form) c
                                .actions = {},
                                .contracts = {},
                                .finalize = form.finalize,
-                               .trace = form.trace};
+                               .trace = form.trace,
+                               .terms = form.terms};
   std::vector<Contract> contracts;
   if (form.form) {
     for (const auto& action : form.form->actions)

@@ -10,6 +10,7 @@
 #include "base/trace_context.h"
 #include "domain/action_types.h"
 #include "domain/form.h"
+#include "domain/submission_terms.h"
 #include "intake/store_health.h"
 #include "store/forms/form_store.h"
 
@@ -26,6 +27,7 @@ struct NewForm {
   std::optional<Timestamp> kept_until;
   bool finalize = false;
   Trace trace{};
+  Terms terms{};
   std::shared_ptr<const Form> form;  // null: the registry has none of that id, or not any more
 };
 

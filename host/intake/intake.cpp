@@ -60,12 +60,12 @@ std::vector<InsertGroup> insert_groups_of(const Group& group, const std::vector<
   return all;
 }
 
-// The groups with items that were stored and not claimed.
+// The groups with items that were stored, not claimed, and are not for later.
 std::vector<InsertGroup> due_of(const std::vector<InsertGroup>& insert_groups, const std::vector<NewSubmission>& items,
                                 const std::vector<SubmitResult>& answers) {
   std::set<RouteId> due;
   for (std::size_t n = 0; n < answers.size(); ++n)
-    if (answers[n].how == SubmitResult::How::created && !answers[n].claimed) due.insert(items[n].route);
+    if (answers[n].how == SubmitResult::How::created && !answers[n].claimed && !answers[n].later) due.insert(items[n].route);
   std::vector<InsertGroup> all;
   for (const auto& one : insert_groups)
     if (due.contains(one.route)) all.push_back(one);
@@ -76,7 +76,7 @@ std::vector<InsertGroup> due_of(const std::vector<InsertGroup>& insert_groups, c
 ClaimResult claimed_of(std::vector<NewSubmission>& items, const std::vector<SubmitResult>& answers) {
   ClaimResult claimed;
   for (std::size_t n = 0; n < answers.size(); ++n) {
-    const auto& [how, view, is_claimed, stored] = answers[n];
+    const auto& [how, view, is_claimed, stored, is_later] = answers[n];
     if (!is_claimed) continue;
     claimed.now = stored;
     const std::size_t body_bytes = items[n].payload.size();
@@ -92,7 +92,8 @@ ClaimResult claimed_of(std::vector<NewSubmission>& items, const std::vector<Subm
                             .payload = std::move(items[n].payload),
                             .body_bytes = body_bytes,
                             .artifact = {},
-                            .trace = items[n].trace});
+                            .trace = items[n].trace,
+                            .terms = items[n].terms});
   }
   return claimed;
 }
@@ -130,7 +131,9 @@ Intake::QueueEntry Intake::waiting_for(PendingIntent handed_in) const {
                               .target = intent.contract->target,
                               .cooldown_key = intent.contract->cooldown_key(),
                               .payload = std::move(intent.payload),
-                              .trace = std::move(intent.trace)},
+                              .trace = std::move(intent.trace),
+                              .terms = std::move(intent.terms),
+                              .handed_in = intent.handed_in},
                      .contract = std::move(intent.contract),
                      .answer = std::move(handed_in.answer),
                      .since = clock_.now()};

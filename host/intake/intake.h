@@ -18,6 +18,7 @@
 #include "base/trace_context.h"
 #include "domain/contract.h"
 #include "domain/job.h"
+#include "domain/submission_terms.h"
 #include "intake/store_health.h"
 #include "store/intake/intake_store.h"
 #include "store/queue/queue_store.h"
@@ -41,6 +42,8 @@ struct NewIntent {
   std::shared_ptr<const Contract> contract;
   std::string payload;  // the bytes of the JSON value, empty if there was none
   Trace trace{};
+  Terms terms{};
+  std::optional<Timestamp> handed_in{};  // else now
 };
 
 // Safe from any thread.

@@ -7,6 +7,7 @@
 
 #include "domain/form_pipeline.h"
 #include "domain/job.h"
+#include "settle/settlement.h"
 
 namespace waybill {
 
@@ -191,6 +192,31 @@ PeriodicTask retention(MaintenanceStore& store, int shards, std::vector<KeptKind
             if (deleted + old_events > 0) log.info("retention.deleted", {{"submissions", deleted}, {"events", old_events}});
             return {};
           }};
+}
+
+PeriodicTask expiry(MaintenanceStore& store, WaitingStore& waiting, std::string actor, Metrics& metrics) {
+  constexpr std::size_t kAtOnce = 200;
+  const auto is_more = std::make_shared<bool>(false);
+  return {.name = "expiry",
+          .every = Seconds{1},
+          .run = [&store, &waiting, &metrics, actor = std::move(actor), is_more]() -> Result<void> {
+            *is_more = false;
+            const auto shards = store.expired_shards();
+            TRY(shards);
+            for (const auto shard : *shards) {
+              const auto ended = waiting.end_expired(
+                  shard, kAtOnce, [&](const WaitingDelivery& one, const Contract& contract, Timestamp now) {
+                    return settlement_of_expired(one, contract, now, actor);
+                  });
+              TRY(ended);
+              for (const auto& one : *ended)
+                if (!one.submission_state.empty()) metrics.submission(one.submission_state);
+              *is_more |= ended->size() == kAtOnce;
+            }
+            return {};
+          },
+          .is_wanted = [is_more] { return *is_more; },
+          .is_bounded = true};
 }
 
 PeriodicTask listing(MaintenanceStore& store) {

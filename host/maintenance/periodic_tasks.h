@@ -12,6 +12,7 @@
 #include "store/forms/form_store.h"
 #include "store/notifications/notify_store.h"
 #include "store/operations/maintenance_store.h"
+#include "store/operations/waiting_store.h"
 #include "store/pipelines/pipeline_store.h"
 #include "telemetry/log.h"
 #include "telemetry/metrics.h"
@@ -50,6 +51,8 @@ PeriodicTask form_retention(FormStore& store, int shards, Log& log);
 
 // Deletes submissions that are past the age of their kind. Each run does a little, so that deliveries are not slowed down.
 PeriodicTask retention(MaintenanceStore& store, int shards, std::vector<KeptKind> kinds, Log& log);
+// Ends what waits although its own time is over, such as for a target in an outage: nobody claims it.
+PeriodicTask expiry(MaintenanceStore& store, WaitingStore& waiting, std::string actor, Metrics& metrics);
 // Notes which intents are whose, so that lists find them.
 PeriodicTask listing(MaintenanceStore& store);
 // Fans out events that have been without deliveries for `age`: another program stored them.

@@ -47,7 +47,7 @@ void record_spans(Tracer& tracer, const Finished& finished, const Settlement& se
   const JobHead& job = finished.job;
   if (!tracer.records(job.trace) || finished.how == Finished::How::unattempted) return;  // what was given back still waits
   const Traced traced{*job.trace, job.delivery, job.client_ref, *job.contract};
-  if (job.history.attempt_count == 0) tracer.record(span_of(traced, "wait", job.created, job.claimed_at));
+  if (job.history.attempt_count == 0) tracer.record(span_of(traced, "wait", job.begins(), job.claimed_at));
   auto settled = span_of(traced, "settle", finished.finished_at, written);
   if (settlement.attempt) {
     auto attempt = attempt_of(traced, *settlement.attempt, finished.started_at, finished.finished_at,
@@ -63,7 +63,7 @@ void record_spans(Tracer& tracer, const OrphanedDelivery& lost, const Contract& 
                   Timestamp taken_back) {
   if (!tracer.records(lost.trace) || !settlement.attempt) return;
   const Traced traced{*lost.trace, lost.delivery, lost.client_ref, contract};
-  if (lost.history.attempt_count == 0) tracer.record(span_of(traced, "wait", lost.created, lost.claimed_at));
+  if (lost.history.attempt_count == 0) tracer.record(span_of(traced, "wait", begins_at(lost.created, lost.terms), lost.claimed_at));
   auto attempt = attempt_of(traced, *settlement.attempt, lost.claimed_at, taken_back, settlement.trigger);
   attempt.attributes.emplace_back("waybill.status", std::string(to_string(settlement.status)));
   tracer.record(std::move(attempt));

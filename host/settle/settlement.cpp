@@ -138,7 +138,9 @@ Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& cont
   const std::uint32_t losses = lost.history.lease_lost + (blame == Blame::suspect ? 1 : 0);
   auto s = begin_lost(lost, contract, Event::lease_lost, actor, std::move(words), reach);
   s.history.lease_lost = losses;
-  apply(decide_lost(contract, losses, lost.created, now, reach), contract, {lost.kind, lost.client_ref, lost.action_order}, now,
+  auto decision = decide_lost(contract, losses, begins_at(lost.created, lost.terms), now, reach);
+  if (decision.kind == Decision::Kind::retry && has_expired(lost.terms, now)) decision = {Decision::Kind::exhaust, kExpired};
+  apply(decision, contract, {lost.kind, lost.client_ref, lost.action_order}, now,
         s);
   if (s.status == Status::due && blame == Blame::suspect) s.due = now + suspect_delay(losses);
   return s;
@@ -167,7 +169,8 @@ Settlement settlement_of_hang(const Finished& finished, const std::string& actor
                                .action_order = job.action_order,
                                .claimed_at = finished.started_at,
                                .created = job.created,
-                               .history = job.history},
+                               .history = job.history,
+                               .terms = job.terms},
                               *job.contract, finished.finished_at, actor, is_culprit ? Blame::suspect : Blame::none,
                               words_of_hang(finished), finished.outcome ? finished.outcome->reach : Reach::maybe_sent);
   s.submission = job.submission;
@@ -199,11 +202,19 @@ Settlement settlement_as_told(const Finished& finished, const RetryTiming& timin
     case Finished::How::interrupted:
       break;  // settlement_of_hang(): this function returns one object, so that none is moved
     case Finished::How::expired:
-      apply({Decision::Kind::exhaust, "deadline_exceeded"}, *job.contract, origin, finished.finished_at, s);
+      apply({Decision::Kind::exhaust, has_expired(job.terms, finished.finished_at) &&
+                                              !is_expired(*job.contract, job.begins(), finished.finished_at)
+                                          ? kExpired
+                                          : "deadline_exceeded"},
+            *job.contract, origin, finished.finished_at, s);
       s.trigger = to_string(Event::exhaust);
       break;
     case Finished::How::attempted: {
-      const Progress progress{.before = job.history, .created = job.created, .now = finished.finished_at, .outage = outage};
+      const Progress progress{.before = job.history,
+                              .created = job.begins(),
+                              .now = finished.finished_at,
+                              .outage = outage,
+                              .expires = job.terms ? job.terms->expires : std::nullopt};
       const Decision decision = decide(*finished.outcome, *job.contract, progress, timing, random);
       ++s.history.attempt_count;
       s.history.lease_lost = 0;  // it has lived through an attempt
@@ -259,7 +270,10 @@ Settlement settlement_of_restored(const OrphanedDelivery& lost, const Contract& 
   return s;
 }
 
-Settlement settlement_of(const WaitingDelivery& waiting, const Contract& contract, Timestamp now, const std::string& actor) {
+namespace {
+
+Settlement end_of_waiting(const WaitingDelivery& waiting, const Contract& contract, const char* reason, Timestamp now,
+                          const std::string& actor) {
   Settlement s{.delivery = waiting.id,
                .submission = waiting.submission,
                .token = kOperatorsToken,
@@ -270,9 +284,21 @@ Settlement settlement_of(const WaitingDelivery& waiting, const Contract& contrac
                .action_type = contract.action_type,
                .of_form = contract.is_of_form(),
                .of_stage = contract.is_of_stage()};
-  apply({Decision::Kind::exhaust, kEndedByOperator}, contract, {waiting.kind, waiting.reference, waiting.action_order}, now, s);
+  apply({Decision::Kind::exhaust, reason}, contract, {waiting.kind, waiting.reference, waiting.action_order}, now, s);
+  return s;
+}
+
+}  // namespace
+
+Settlement settlement_of(const WaitingDelivery& waiting, const Contract& contract, Timestamp now, const std::string& actor) {
+  auto s = end_of_waiting(waiting, contract, kEndedByOperator, now, actor);
   s.alert.reset();
   return s;
+}
+
+Settlement settlement_of_expired(const WaitingDelivery& waiting, const Contract& contract, Timestamp now,
+                                 const std::string& actor) {
+  return end_of_waiting(waiting, contract, kExpired, now, actor);
 }
 
 Settlement minimal(Settlement refused) {

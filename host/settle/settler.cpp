@@ -341,7 +341,7 @@ void Settler::count(const Finished& finished, const Settlement& settlement, Atte
     const std::string_view reason = finished.outcome ? finished.outcome->reason : settlement.attempt->reason;
     run.add(*finished.job.contract, settlement.attempt->outcome, reason);
   }
-  run.ends.add(finished.job.org, *finished.job.contract, settlement.status, settlement.ended - finished.job.created);
+  run.ends.add(finished.job.org, *finished.job.contract, settlement.status, settlement.ended - finished.job.begins());
   if (settlement.dead_letter)
     log_.write(Log::Level::error, "dead_letter.created",
                traced({{"delivery", settlement.delivery.value},
@@ -360,7 +360,7 @@ void Settler::count(const Finished& finished, const Settlement& settlement, Atte
     return;
   }
   metrics_.submission(settlement.submission_state);
-  metrics_.end_to_end(type, std::chrono::duration_cast<Metrics::Duration>(settlement.ended - finished.job.created),
+  metrics_.end_to_end(type, std::chrono::duration_cast<Metrics::Duration>(settlement.ended - finished.job.begins()),
                       finished.job.trace);
 }
 

@@ -1,8 +1,21 @@
 -- Text that all rooms share.
 
+-- part: terms
+-- What a submission s asks for itself (terms_from() in domain/submission_terms.h).
+-- returns: terms text?
+CASE WHEN s.not_before IS NOT NULL OR s.expires_at IS NOT NULL OR s.producer IS NOT NULL
+            THEN concat_ws(' ', coalesce(micros(s.not_before), 0), coalesce(micros(s.expires_at), 0), s.producer) END AS terms
+
+-- part: job_terms
+-- The same of a claimed delivery c of a submission s: one that is sent again by an operator's word does not expire.
+-- returns: terms text?
+CASE WHEN s.not_before IS NOT NULL OR c.expires_at IS NOT NULL OR s.producer IS NOT NULL
+            THEN concat_ws(' ', coalesce(micros(s.not_before), 0), coalesce(micros(c.expires_at), 0), s.producer) END AS terms
+
 -- part: submission
 -- What is read of a submission s (read_submission() in submissions/read_rows.h).
 -- returns: id number, org_id number, client_ref text, target text, state text, reason text, created time, completed time?
+-- returns: {{terms}}
 s.id,
        s.org_id,
        s.client_ref,
@@ -10,7 +23,8 @@ s.id,
        s.state,
        coalesce(s.reason, '') AS reason,
        micros(s.created_at) AS created,
-       micros(s.completed_at) AS completed
+       micros(s.completed_at) AS completed,
+       {{terms}}
 
 -- part: action_delivery
 -- What is read of a delivery d, unfinished or ended, beside its action_type (read_action_delivery() in submissions/read_rows.h).

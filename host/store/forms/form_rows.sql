@@ -80,10 +80,11 @@ FROM unnest(:orgs::int[], :submissions::bigint[]) AS t(org_id, id), LATERAL (
 ORDER BY t.id, d.action_order, d.replay DESC;
 
 -- name: open_actions
--- Makes deliveries due that waited for their turn.
+-- Makes deliveries due that waited for their turn, as soon as their submission may be sent.
 -- takes: shard, deliveries
 -- returns: delivery_id number
-UPDATE ready SET status = 'due', queued = true, due_at = now()
+UPDATE ready SET status = 'due', queued = true,
+                 due_at = greatest(now(), (SELECT not_before FROM submissions s WHERE s.shard = :shard AND s.id = ready.submission_id))
 WHERE shard = :shard AND delivery_id = ANY (:deliveries::bigint[]) AND status = 'waiting' RETURNING delivery_id;
 
 -- name: end_forms

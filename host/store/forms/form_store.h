@@ -43,6 +43,7 @@ struct NewFormSubmission {
   std::span<const Contract> contracts;  // of the actions, in the same order
   bool finalize = false;
   Trace trace{};
+  Terms terms{};
   std::string fault{};  // why it must not be stored; "" if it may. One that was stored before is still itself
 };
 

@@ -73,8 +73,10 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
   auto clock = connection.run(sql::now);
   TRY(clock);
   const Timestamp now = clock->front().now();
-  const Timestamp kept_until = submission.kept_until.value_or(now + kept);
-  const auto fault = submission.fault.empty() ? fault_in_retention(kept_until, now) : submission.fault;
+  const Timestamp begins = begins_at(now, submission.terms);
+  const Timestamp kept_until = submission.kept_until.value_or(begins + kept);
+  auto fault = submission.fault.empty() ? fault_in_retention(kept_until, begins) : submission.fault;
+  if (fault.empty()) fault = terms_fault(submission.terms, now);
   if (!fault.empty()) return compare_with_existing(connection, shard, submission, {Error::Kind::invalid, fault});
   ArrayText order, route;
   for (std::size_t i = 0; i < submission.actions.size(); ++i) {
@@ -88,7 +90,8 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
                      {std::to_string(shard), std::to_string(submission.org.value), submission.client_ref, submission.form_id,
                       bytea(as_view(submission.hash)), form_payload(submission.fields, submission.attachments_json, kept_until),
                       std::to_string(kept_until.micros), order.take(), route.take(),
-                      submission.trace ? std::optional(stored_trace(*submission.trace)) : std::nullopt});
+                      submission.trace ? std::optional(stored_trace(*submission.trace)) : std::nullopt,
+                      not_before_of(submission.terms), expires_of(submission.terms), producer_of(submission.terms)});
   TRY(made);
   if (made->empty())
     return compare_with_existing(connection, shard, submission,
@@ -99,7 +102,8 @@ Result<SubmitResult> submit_form(Connection& connection, Shard shard, const NewF
                        .client_ref = submission.client_ref,
                        .target = submission.form_id,
                        .state = "received",
-                       .created = made->front().created()}};
+                       .created = made->front().created(),
+                       .terms = submission.terms}};
   TRY(attach(connection, answer.view.id, submission));
   return finalized_if_wanted(connection, submission, std::move(answer));
 }

@@ -10,19 +10,20 @@ SELECT micros(now()) AS now;
 -- Stores a submission with its deliveries, which wait. No row if its key is taken.
 -- `:hash` is the SHA-256 of what was handed in, `:kept_until` the end of its retention in microseconds. Per action: one element
 -- each of `:places` and `:routes`.
--- takes: shard, org, client_ref, form, hash, payload, kept_until, places, routes, trace
+-- takes: shard, org, client_ref, form, hash, payload, kept_until, places, routes, trace, not_before, expires, producer
 -- returns: id number, created time
 WITH made AS (
-  INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body, trace)
+  INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body, trace, not_before,
+                           expires_at, producer)
   VALUES (:shard, nextval('object_ids') * 1024 + :shard::smallint, :org, 'form', :client_ref, 'form', :form, 'received', :hash, now(),
-          convert_to(:payload, 'UTF8'), :trace)
+          convert_to(:payload, 'UTF8'), :trace, at_micros(:not_before), at_micros(:expires), :producer)
   ON CONFLICT DO NOTHING RETURNING id),
 more AS (
   INSERT INTO form_submissions (shard, submission_id, org_id, retention_expires_at)
   SELECT :shard, id, :org, at_micros(:kept_until) FROM made),
 queued AS (
-  INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, queued)
-  SELECT :shard, nextval('object_ids') * 1024 + :shard::smallint, :org, made.id, t.place, t.route, now(), 'waiting', false
+  INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, queued, expires_at)
+  SELECT :shard, nextval('object_ids') * 1024 + :shard::smallint, :org, made.id, t.place, t.route, now(), 'waiting', false, at_micros(:expires)
   FROM made, unnest(:places::smallint[], :routes::int[]) AS t(place, route))
 SELECT id, micros(now()) AS created FROM made;
 

@@ -31,11 +31,12 @@ class Group {
     for (const auto& item : items) add(item);
     add_turns(items);
     add_traces(items);
+    add_terms(items);
   }
 
   Parameters take(Shard shard, const std::optional<InsertClaim>& claim) {
     Parameters all;
-    all.reserve(18);
+    all.reserve(22);
     all.emplace_back(std::to_string(shard));
     for (auto* array : {&org_, &kind_, &pipeline_, &target_, &route_, &sort_, &client_ref_, &first_byte_, &bytes_})
       all.emplace_back(array->take());
@@ -48,6 +49,8 @@ class Group {
     all.emplace_back(cooldown_key_.take());
     all.emplace_back(turn_.take());
     all.emplace_back(has_trace_ ? std::optional(trace_.take()) : std::nullopt);
+    for (auto* array : {&not_before_, &expires_, &producer_, &handed_in_})
+      all.emplace_back(has_terms_ ? std::optional(array->take()) : std::nullopt);
     return all;
   }
 
@@ -67,6 +70,20 @@ class Group {
     has_trace_ = std::any_of(items.begin(), items.end(), [](const auto& item) { return item.trace != nullptr; });
     if (!has_trace_) return;
     for (const auto& item : items) item.trace ? trace_.add(stored_trace(*item.trace)) : trace_.add_null();
+  }
+
+  void add_terms(std::span<const NewSubmission> items) {
+    has_terms_ = std::any_of(items.begin(), items.end(), [](const auto& item) { return item.terms || item.handed_in; });
+    if (!has_terms_) return;
+    const auto add = [](ArrayText& array, const std::optional<Timestamp>& time) {
+      time ? array.add(time->micros) : array.add_null();
+    };
+    for (const auto& item : items) {
+      add(not_before_, item.terms ? item.terms->not_before : std::nullopt);
+      add(expires_, item.terms ? item.terms->expires : std::nullopt);
+      add(handed_in_, item.handed_in);
+      item.terms && !item.terms->producer.empty() ? producer_.add(item.terms->producer) : producer_.add_null();
+    }
   }
 
   // The place of each among the keys in their order.
@@ -97,8 +114,9 @@ class Group {
 
   std::map<Sort, std::int64_t> sorts_;
   ArrayText org_, kind_, pipeline_, target_, cooldown_key_, route_;  // an element for each sort
-  ArrayText sort_, client_ref_, first_byte_, bytes_, turn_, trace_;  // an element for each item
-  bool has_trace_ = false;
+  // An element for each item.
+  ArrayText sort_, client_ref_, first_byte_, bytes_, turn_, trace_, not_before_, expires_, producer_, handed_in_;
+  bool has_trace_ = false, has_terms_ = false;
   std::string payloads_, hashes_ = "\\x";
 };
 
@@ -144,9 +162,11 @@ Result<std::vector<SubmitResult>> submit_in(Session& session, Shard shard, std::
                    .client_ref = item.client_ref,
                    .target = item.target,
                    .state = item.state,
-                   .created = row.created()},
+                   .created = row.created(),
+                   .terms = item.terms},
                   row.is_claimed(),
-                  row.stored()};
+                  row.stored(),
+                  row.is_later()};
   }
   if (fresh->size() < items.size()) TRY(compare_with_existing(session, shard, items, answers));
   return answers;

@@ -13,6 +13,7 @@
 #include "base/trace_context.h"
 #include "domain/contract.h"
 #include "domain/idempotency.h"
+#include "domain/submission_terms.h"
 #include "store/submissions/submission_view.h"
 
 namespace waybill {
@@ -29,6 +30,8 @@ struct NewSubmission {
   std::string payload;  // valid UTF-8
   Sha256 payload_hash;
   Trace trace{};
+  Terms terms{};
+  std::optional<Timestamp> handed_in{};  // else now
 };
 
 // The claim under which new intents are stored.

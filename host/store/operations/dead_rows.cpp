@@ -44,10 +44,6 @@ Result<DeadPage> page_of(const Result<RowsOf<OneRow>>& rows, std::size_t most) {
   return page;
 }
 
-std::optional<std::string> micros_or_null(const std::optional<Timestamp>& time) {
-  return time ? std::optional(std::to_string(time->micros)) : std::nullopt;
-}
-
 std::optional<std::string> ids_of(const DeadFilter& filter) {
   if (filter.ids.empty()) return std::nullopt;
   ArrayText list;

@@ -136,3 +136,9 @@ steps AS (INSERT INTO pipeline_steps (org_id) SELECT 0 WHERE false),
 events AS (INSERT INTO alert_events (org_id) SELECT 0 WHERE false),
 notes AS (INSERT INTO notifications (org_id) SELECT 0 WHERE false)
 SELECT count(*) AS count FROM made;
+
+-- name: expired_shards
+-- Lists the shards where something waits although its own time is over.
+-- returns: shard number
+SELECT n.shard FROM installation i CROSS JOIN LATERAL generate_series(0, i.shards - 1) AS n(shard)
+WHERE EXISTS (SELECT FROM ready r WHERE r.shard = n.shard AND r.expires_at <= now() AND r.queued AND r.status IN ('due', 'open'));

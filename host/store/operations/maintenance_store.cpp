@@ -35,6 +35,14 @@ class PgMaintenanceStore final : public MaintenanceStore {
     return state;
   }
 
+  Result<std::vector<Shard>> expired_shards() override {
+    const auto rows = link_.read(sql::expired_shards);
+    TRY(rows);
+    std::vector<Shard> all;
+    for (const auto row : *rows) all.push_back(static_cast<Shard>(row.shard()));
+    return all;
+  }
+
   Result<std::uint64_t> forget_outages(Millis over_for) override {
     auto gone = link_.run(sql::forget_outages, {std::to_string(over_for.count())});
     TRY(gone);

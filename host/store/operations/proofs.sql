@@ -3,7 +3,7 @@
 -- part: proved
 -- What is read of a submission, from the organisation's in the shard.
 -- returns: now time, organisation text, kind text, id number, org_id number, client_ref text, target text, state text, reason text
--- returns: created time, completed time?, content_hash text, body_hash text?, body_bytes number?
+-- returns: created time, completed time?, {{terms}}, content_hash text, body_hash text?, body_bytes number?
 micros(now()) AS now,
        (SELECT name FROM organisations WHERE org_id = :org) AS organisation,
        s.kind,

@@ -48,6 +48,19 @@ LEFT JOIN LATERAL (
 WHERE f.fits OR w.place = :max_walked::bigint
 ORDER BY w.due_at, w.delivery_id LIMIT :most::bigint;
 
+-- part: taken_waiting
+-- What the settlement of a delivery that was taken needs.
+t.delivery_id,
+       t.submission_id,
+       t.route_id,
+       s.kind,
+       s.client_ref,
+       t.action_order,
+       micros(s.created_at) AS created,
+       micros(now()) AS now,
+       {{history}}
+FROM taken t JOIN submissions s ON s.shard = :shard AND s.id = t.submission_id
+
 -- name: take_waiting
 -- Claims deliveries for the transaction that ends them, as far as they still wait, with what their settlement needs. Those that another
 -- session holds locked, such as a host that claims them, are left out.
@@ -61,16 +74,21 @@ WITH taken AS (
     WHERE shard = :shard AND org_id = :org AND delivery_id = ANY (:deliveries::bigint[]) AND queued AND status IN ('due', 'open')
     FOR UPDATE SKIP LOCKED))
   RETURNING delivery_id, submission_id, route_id, action_order, {{history}})
-SELECT t.delivery_id,
-       t.submission_id,
-       t.route_id,
-       s.kind,
-       s.client_ref,
-       t.action_order,
-       micros(s.created_at) AS created,
-       micros(now()) AS now,
-       {{history}}
-FROM taken t JOIN submissions s ON s.shard = :shard AND s.id = t.submission_id;
+SELECT {{taken_waiting}};
+
+-- name: take_expired
+-- Claims deliveries that wait although their own time is over, for the transaction that ends them, as take_waiting does.
+-- takes: shard, most, token
+-- returns: delivery_id number, submission_id number, route_id number, kind text, client_ref text, action_order number, created time, now time
+-- returns: {{history}}
+WITH taken AS (
+  UPDATE ready SET status = 'claimed', claim_token = :token, claimed_at = now(), lease_until = now()
+  WHERE shard = :shard AND ctid = ANY (ARRAY(
+    SELECT ctid FROM ready
+    WHERE shard = :shard AND expires_at <= now() AND queued AND status IN ('due', 'open')
+    ORDER BY expires_at LIMIT :most::bigint FOR UPDATE SKIP LOCKED))
+  RETURNING delivery_id, submission_id, route_id, action_order, {{history}})
+SELECT {{taken_waiting}};
 
 -- name: audit_waiting
 -- Writes into the audit that an operator ended deliveries.

@@ -56,7 +56,8 @@ WaitingDelivery read_waiting(const sql::waiting_deliveries_row& row) {
           .last_error = std::string(row.last_error())};
 }
 
-Result<std::map<RouteId, Contract>> contracts_of(Connection& connection, const RowsOf<sql::take_waiting_row>& taken) {
+template <class OneRow>
+Result<std::map<RouteId, Contract>> contracts_of(Connection& connection, const RowsOf<OneRow>& taken) {
   ArrayText routes;
   for (const auto row : taken) routes.add(row.route_id());
   const auto rows = connection.run(sql::contracts, {routes.take()});
@@ -153,6 +154,21 @@ class PgWaitingStore final : public WaitingStore {
     });
   }
 
+  Result<std::vector<Settlement>> end_expired(Shard shard, std::size_t most, const EndOfWaiting& settle) override {
+    Link link(address_, "waiting");
+    PipelineVersions versions;
+    PipelineRows pipelines(versions, shards_);
+    return link.transact([&](Connection& connection) -> Result<std::vector<Settlement>> {
+      const auto rows = connection.run(
+          sql::take_expired, {std::to_string(shard), std::to_string(most), std::to_string(kOperatorsToken.value)});
+      TRY(rows);
+      auto settlements = settled_as(connection, *rows, settle);
+      TRY(settlements);
+      if (!settlements->empty()) TRY(settle_in(connection, pipelines, shard, *settlements));
+      return settlements;
+    });
+  }
+
  private:
   // The settlements of those that still wait, which this transaction holds.
   static Result<std::vector<Settlement>> take(Connection& connection, OrgId org, Shard shard, const std::vector<DeliveryId>& ids,
@@ -160,10 +176,16 @@ class PgWaitingStore final : public WaitingStore {
     const auto rows = connection.run(sql::take_waiting, {std::to_string(shard), std::to_string(org.value), array_of(ids),
                                                          std::to_string(kOperatorsToken.value)});
     TRY(rows);
-    const auto contracts = contracts_of(connection, *rows);
+    return settled_as(connection, *rows, settle);
+  }
+
+  template <class OneRow>
+  static Result<std::vector<Settlement>> settled_as(Connection& connection, const RowsOf<OneRow>& rows,
+                                                    const EndOfWaiting& settle) {
+    const auto contracts = contracts_of(connection, rows);
     TRY(contracts);
     std::vector<Settlement> settlements;
-    for (const auto row : *rows) {
+    for (const auto row : rows) {
       const RouteId route{row.route_id()};
       const WaitingDelivery taken{.id = {row.delivery_id()},
                                   .submission = {row.submission_id()},

@@ -72,6 +72,8 @@ class WaitingStore {
   // One transaction. Of intents, those that still wait and of which nothing may have been sent. Returns these. Waits for no row.
   virtual Result<std::vector<DeliveryId>> reroute(OrgId org, std::span<const WaitingDelivery> chosen, const NewRoute& route,
                                                   const Operator& by) = 0;
+  // One transaction. Settles up to `most` of the shard that wait although their own time is over. Waits for no row.
+  virtual Result<std::vector<Settlement>> end_expired(Shard shard, std::size_t most, const EndOfWaiting& settle) = 0;
 };
 
 std::unique_ptr<WaitingStore> make_waiting_store(const DatabaseAddress& address, int shards);

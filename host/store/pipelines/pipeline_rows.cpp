@@ -9,6 +9,7 @@
 #include "store/forms/form_rows.h"
 #include "store/operations/alerts.sql.h"
 #include "store/pipelines/pipeline_walk.h"
+#include "store/forms/forms.sql.h"
 #include "store/pipelines/pipelines.sql.h"
 #include "store/queue/routes.h"
 
@@ -122,6 +123,12 @@ Result<std::optional<SubmissionView>> PipelineRows::begin(Connection& connection
   const auto& definition = *version.definition;
   const auto& pipeline = definition.pipeline;
   const Shard shard = shard_for(begun.org, begun.client_ref, shards_);
+  if (begun.terms) {
+    const auto clock = connection.run(sql::now);
+    TRY(clock);
+    if (auto fault = terms_fault(begun.terms, clock->front().now()); !fault.empty())
+      return fail(Error::Kind::invalid, std::move(fault));
+  }
   ArrayText routes;
   for (const auto& contract : definition.contracts) {
     auto route = route_of(connection, begun.org, contract);
@@ -141,7 +148,8 @@ Result<std::optional<SubmissionView>> PipelineRows::begin(Connection& connection
        bytea(as_view(content_hash(begun))), begun.payload, std::to_string(version.id), routes.take(), begun.metadata,
        reference_in(facts, pipeline.reference), begun.parent ? std::optional(std::to_string(begun.parent->value)) : std::nullopt,
        pipeline.submit_trigger, system, system, places_of(actions),
-       begun.trace ? std::optional(stored_trace(*begun.trace)) : std::nullopt});
+       begun.trace ? std::optional(stored_trace(*begun.trace)) : std::nullopt, not_before_of(begun.terms), expires_of(begun.terms),
+       producer_of(begun.terms)});
   TRY(made);
   if (made->empty()) return std::optional<SubmissionView>{};
   SubmissionView view{.id = {made->front().id()},
@@ -149,7 +157,8 @@ Result<std::optional<SubmissionView>> PipelineRows::begin(Connection& connection
                       .client_ref = begun.client_ref,
                       .target = pipeline.name,
                       .state = pipeline.initial,
-                      .created = made->front().created()};
+                      .created = made->front().created(),
+                      .terms = begun.terms};
   auto walks = read_walks(connection, versions_, shard, {view.id});
   TRY(walks);
   TRY(start_others(connection, walks->front()));

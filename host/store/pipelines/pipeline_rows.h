@@ -26,6 +26,7 @@ struct PipelineBegin {
   std::string metadata;  // a JSON object
   std::optional<SubmissionId> parent{};
   Trace trace{};
+  Terms terms{};
 };
 
 // The hash of all that makes it the same submission.

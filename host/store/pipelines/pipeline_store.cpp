@@ -267,7 +267,8 @@ class PgPipelineStore final : public PipelineStore {
                               .client_ref = submission.client_ref,
                               .payload = submission.payload,
                               .metadata = submission.metadata,
-                              .trace = submission.trace};
+                              .trace = submission.trace,
+                              .terms = submission.terms};
     auto made = rows_.begin(connection, version, begun);
     TRY(made);
     if (*made) return SubmitResult{SubmitResult::How::created, std::move(**made)};

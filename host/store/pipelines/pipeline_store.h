@@ -26,6 +26,7 @@ struct NewPipelineSubmission {
   std::string payload;   // JSON, as handed in
   std::string metadata;  // a JSON object, as handed in
   Trace trace{};
+  Terms terms{};
 };
 
 class PipelineStore {

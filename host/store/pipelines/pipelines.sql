@@ -34,13 +34,15 @@ SELECT number, definition FROM pipeline_versions WHERE version_id = :version;
 -- without a `:trace` it belongs to its parent's;
 -- `:trigger`, `:actor` and `:actor_type` are for the audit.
 -- takes: shard, org, client_ref, pipeline, state, hash, payload, version, routes, metadata, reference, parent, trigger, actor
--- takes: actor_type, actions, trace
+-- takes: actor_type, actions, trace, not_before, expires, producer
 -- returns: id number, created time
 WITH made AS (
-  INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body, trace)
+  INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at, body, trace, not_before,
+                           expires_at, producer)
   SELECT :shard::smallint, nextval('object_ids') * 1024 + :shard::smallint, :org, 'pipeline', :client_ref, :pipeline, :pipeline,
          :state, :hash, clock_timestamp(), convert_to(:payload, 'UTF8'),
-         coalesce(:trace, (SELECT trace FROM submissions p WHERE p.shard = (:parent::bigint % 1024)::smallint AND p.id = :parent))
+         coalesce(:trace, (SELECT trace FROM submissions p WHERE p.shard = (:parent::bigint % 1024)::smallint AND p.id = :parent)),
+         at_micros(:not_before), at_micros(:expires), :producer
   WHERE NOT EXISTS (SELECT FROM submissions WHERE shard = :shard AND org_id = :org AND kind = 'form' AND client_ref = :client_ref)
     AND NOT EXISTS (SELECT FROM archived_submissions WHERE org_id = :org AND client_ref = :client_ref)
   ON CONFLICT DO NOTHING RETURNING id, created_at),
@@ -194,8 +196,10 @@ next AS (
 body AS (
   INSERT INTO edited_payloads (shard, delivery_id, org_id, body)
   SELECT :shard::smallint, id, :org, convert_to(payload, 'UTF8') FROM wanted)
-INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, maybe_sent, edited)
-SELECT :shard::smallint, id, :org, :submission, place, route, clock_timestamp(), 'due', :maybe_sent::boolean, true FROM wanted;
+INSERT INTO ready (shard, delivery_id, org_id, submission_id, action_order, route_id, due_at, status, maybe_sent, edited, expires_at)
+SELECT :shard::smallint, w.id, :org, :submission, w.place, w.route, greatest(clock_timestamp(), s.not_before), 'due', :maybe_sent::boolean, true,
+       s.expires_at
+FROM wanted w JOIN submissions s ON s.shard = :shard AND s.id = :submission;
 
 -- name: end_restored_actions
 -- Stores deliveries of a submission's present step that are not sent, since they may have been after the moment to which the database was restored:

@@ -139,7 +139,7 @@ ORDER BY p.place;
 -- takes: shard, token, host, lease, routes, most, after_due, after_id, done, orgs, cooldown_keys, probes, min_ages, most_bytes
 -- returns: now time, delivery_id number, submission_id number, org_id number, route_id number, due time, action_order number
 -- returns: created time, kind text, client_ref text, body_bytes number?, body text?, media_type text?, artifact text?
--- returns: progress text?, trace text?, {{history}}
+-- returns: progress text?, trace text?, {{job_terms}}, {{history}}
 WITH claimed AS (
   UPDATE ready SET status = 'claimed', claim_token = :token, claimed_by = :host, claimed_at = now(),
                    lease_until = now() + :lease::bigint * interval '1 millisecond'
@@ -160,10 +160,10 @@ WITH claimed AS (
                AND NOT EXISTS (SELECT FROM target_outages t
                                WHERE t.org_id = share.org_id AND t.target = share.cooldown_key AND NOT share.probe)
                AND (share.min_age IS NULL OR due_at <= now() - share.min_age * interval '1 second'
-                    OR (SELECT created_at FROM submissions s WHERE s.shard = :shard AND s.id = ready.submission_id)
+                    OR (SELECT greatest(not_before, created_at) FROM submissions s WHERE s.shard = :shard AND s.id = ready.submission_id)
                        <= now() - share.min_age * interval '1 second')
              ORDER BY due_at, delivery_id LIMIT share.most FOR UPDATE SKIP LOCKED) taken))
-  RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, progress, {{history}}),
+  RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, progress, expires_at, {{history}}),
 known AS (
   INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
   SELECT :shard::smallint, :token::bigint, :host::integer, now() + :lease::bigint * interval '1 millisecond', array_agg(delivery_id)
@@ -174,7 +174,7 @@ SELECT (SELECT micros(clock_timestamp())) AS now, c.delivery_id, c.submission_id
        CASE WHEN octet_length(b.body) <= :most_bytes::bigint THEN convert_from(b.body, 'UTF8') END AS body,
        CASE WHEN c.composed THEN (SELECT media_type FROM artifacts WHERE shard = :shard AND delivery_id = c.delivery_id) END AS media_type,
        CASE WHEN c.composed THEN (SELECT encode(body, 'hex') FROM artifacts WHERE shard = :shard AND delivery_id = c.delivery_id) END AS artifact,
-       c.progress, s.trace, {{history}}
+       c.progress, s.trace, {{job_terms}}, {{history}}
 FROM claimed c
 JOIN submissions s ON s.shard = :shard AND s.id = c.submission_id
 CROSS JOIN LATERAL (

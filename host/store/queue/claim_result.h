@@ -13,6 +13,7 @@
 #include "domain/channel.h"
 #include "domain/history.h"
 #include "domain/outcome.h"
+#include "domain/submission_terms.h"
 
 namespace waybill {
 
@@ -34,6 +35,7 @@ struct ClaimedRow {
   std::optional<Artifact> artifact;          // once its plugin has composed it
   std::shared_ptr<const Channel> channel{};  // of a notification
   Trace trace{};                             // of its submission
+  Terms terms{};                             // likewise
 };
 struct ClaimResult {
   Timestamp now;  // at the end of the claim, after its waits for locks

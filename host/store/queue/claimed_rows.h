@@ -27,6 +27,7 @@ ClaimedRow read_claimed(const OneRow& row) {
                      .progress = text_or_empty(row.progress()),
                      .artifact = {}};
   if (const auto trace = row.trace()) claimed.trace = trace_from(*trace);
+  if (const auto terms = row.terms()) claimed.terms = terms_from(*terms);
   if (const auto type = row.media_type()) claimed.artifact = Artifact{std::string(*type), from_hex(*row.artifact())};
   return claimed;
 }

@@ -49,11 +49,11 @@ FROM claims c;
 -- Lists what a dead host has claimed, at most so many rows.
 -- takes: shard, host, most
 -- returns: now time, delivery_id number, claim_token number, org_id number, route_id number, host_id number, claimed time
--- returns: created time, kind text, client_ref text, action_order number, trace text?, {{history}}
-SELECT micros(now()) AS now, r.delivery_id, r.claim_token, r.org_id, r.route_id, r.host_id, coalesce(micros(r.claimed_at), 0) AS claimed,
-       micros(s.created_at) AS created, s.kind, s.client_ref, r.action_order, s.trace, {{history}}
-FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
-WHERE r.shard = :shard AND r.host_id = :host
+-- returns: created time, kind text, client_ref text, action_order number, trace text?, {{job_terms}}, {{history}}
+SELECT micros(now()) AS now, c.delivery_id, c.claim_token, c.org_id, c.route_id, c.host_id, coalesce(micros(c.claimed_at), 0) AS claimed,
+       micros(s.created_at) AS created, s.kind, s.client_ref, c.action_order, s.trace, {{job_terms}}, {{history}}
+FROM claimed c JOIN submissions s ON s.shard = c.shard AND s.id = c.submission_id
+WHERE c.shard = :shard AND c.host_id = :host
 LIMIT :most;
 
 -- name: orphaned_claims_by_token
@@ -62,14 +62,14 @@ LIMIT :most;
 -- Per claim: :lease_untils, the lease's end in microseconds when we looked first, and for how many microseconds it is :unchanged.
 -- takes: shard, tokens, lease_untils, unchanged, most
 -- returns: now time, delivery_id number, claim_token number, org_id number, route_id number, host_id number, claimed time
--- returns: created time, kind text, client_ref text, action_order number, trace text?, {{history}}
-SELECT micros(now()) AS now, r.delivery_id, r.claim_token, r.org_id, r.route_id, r.host_id, coalesce(micros(r.claimed_at), 0) AS claimed,
-       micros(s.created_at) AS created, s.kind, s.client_ref, r.action_order, s.trace, {{history}}
-FROM claimed r JOIN submissions s ON s.shard = r.shard AND s.id = r.submission_id
-WHERE r.shard = :shard AND EXISTS (
+-- returns: created time, kind text, client_ref text, action_order number, trace text?, {{job_terms}}, {{history}}
+SELECT micros(now()) AS now, c.delivery_id, c.claim_token, c.org_id, c.route_id, c.host_id, coalesce(micros(c.claimed_at), 0) AS claimed,
+       micros(s.created_at) AS created, s.kind, s.client_ref, c.action_order, s.trace, {{job_terms}}, {{history}}
+FROM claimed c JOIN submissions s ON s.shard = c.shard AND s.id = c.submission_id
+WHERE c.shard = :shard AND EXISTS (
   SELECT FROM unnest(:tokens::bigint[], :lease_untils::bigint[], :unchanged::bigint[]) AS seen(token, lease_until, length)
-  WHERE seen.token = r.claim_token AND seen.lease_until = micros(r.claim_ends)
-    AND seen.length >= micros(r.lease_until) - micros(r.claimed_at))
+  WHERE seen.token = c.claim_token AND seen.lease_until = micros(c.claim_ends)
+    AND seen.length >= micros(c.lease_until) - micros(c.claimed_at))
 LIMIT :most;
 
 -- name: forget_claims_of_host

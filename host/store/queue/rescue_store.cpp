@@ -103,7 +103,8 @@ class PgRescueStore final : public RescueStore {
                              .claimed_at = row.claimed(),
                              .created = row.created(),
                              .history = read_history(row),
-                             .trace = row.trace() ? trace_from(*row.trace()) : nullptr});
+                             .trace = row.trace() ? trace_from(*row.trace()) : nullptr,
+                             .terms = row.terms() ? terms_from(*row.terms()) : nullptr});
     }
     return lost;
   }

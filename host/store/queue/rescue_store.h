@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "base/trace_context.h"
 #include "domain/history.h"
+#include "domain/submission_terms.h"
 
 namespace waybill {
 
@@ -50,6 +51,7 @@ struct OrphanedDelivery {
   Timestamp created;  // of the submission
   History history;    // before the attempt that its host was lost with
   Trace trace{};      // of the submission
+  Terms terms{};      // likewise
 };
 struct OrphanedClaims {
   Timestamp now;

@@ -36,7 +36,7 @@ SELECT greatest(0, micros(min(due_at)) - micros(now())) AS wait FROM ready WHERE
 -- takes: shard, token, host, lease
 -- returns: now time, delivery_id number, submission_id number, org_id number, route_id number, due time, action_order number
 -- returns: created time, kind text, client_ref text, body_bytes number?, body text?, media_type text?, artifact text?
--- returns: progress text?, trace text?, {{history}}
+-- returns: progress text?, trace text?, {{job_terms}}, {{history}}
 WITH claimed AS (
   UPDATE ready SET status = 'claimed', claim_token = :token, claimed_by = :host, claimed_at = now(),
                    lease_until = now() + :lease::bigint * interval '1 millisecond'
@@ -49,7 +49,7 @@ WITH claimed AS (
                         AND p.target = CASE WHEN c.contract::jsonb ? 'form' THEN 'sender:' || (c.contract::jsonb ->> 'actionType')
                                             ELSE c.contract::jsonb ->> 'target' END)
     ORDER BY r.due_at, r.delivery_id LIMIT 1 FOR UPDATE OF r SKIP LOCKED))
-  RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, progress, {{history}}),
+  RETURNING delivery_id, submission_id, org_id, route_id, due_at, action_order, composed, edited, progress, expires_at, {{history}}),
 known AS (
   INSERT INTO claims (shard, token, host_id, lease_until, deliveries)
   SELECT :shard::smallint, :token::bigint, :host::integer, now() + :lease::bigint * interval '1 millisecond', array_agg(delivery_id)
@@ -58,7 +58,7 @@ SELECT micros(clock_timestamp()) AS now, c.delivery_id, c.submission_id, c.org_i
        c.action_order, micros(s.created_at) AS created, s.kind, s.client_ref,
        octet_length(CASE WHEN c.edited THEN e.body ELSE s.body END) AS body_bytes,
        coalesce(convert_from(CASE WHEN c.edited THEN e.body ELSE s.body END, 'UTF8'), notification_body(:shard::smallint, s.id)) AS body,
-       a.media_type, encode(a.body, 'hex') AS artifact, c.progress, s.trace, {{history}}
+       a.media_type, encode(a.body, 'hex') AS artifact, c.progress, s.trace, {{job_terms}}, {{history}}
 FROM claimed c
 JOIN submissions s ON s.shard = :shard AND s.id = c.submission_id
 LEFT JOIN edited_payloads e ON c.edited AND e.shard = :shard AND e.delivery_id = c.delivery_id

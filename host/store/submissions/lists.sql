@@ -7,12 +7,13 @@
 -- part: intent_columns
 -- What is read of an intent s, which may not be there.
 -- returns: id number?, org_id number?, client_ref text?, target text?, state text?, reason text, created time?, completed time?
+-- returns: {{terms}}
 {{submission}}
 
 -- part: walked_columns
 -- What is read of a walked submission w, whether it fits the filter, and whether the walk stopped at it.
 -- returns: id number, org_id number, client_ref text, target text, state text, reason text, created time, completed time?
--- returns: fits flag, walk_stopped flag
+-- returns: {{terms}}, fits flag, walk_stopped flag
 w.id,
        w.org_id,
        w.client_ref,
@@ -21,6 +22,7 @@ w.id,
        coalesce(w.reason, '') AS reason,
        micros(w.created_at) AS created,
        micros(w.completed_at) AS completed,
+       w.terms,
        f.fits,
        w.place = :max_walked::bigint AS walk_stopped
 
@@ -90,9 +92,9 @@ ORDER BY s.id DESC;
 -- returns: {{walked_columns}}
 SELECT {{walked_columns}}
 FROM (
-  SELECT id, org_id, client_ref, target, state, reason, created_at, completed_at,
+  SELECT id, org_id, client_ref, target, state, reason, created_at, completed_at, {{terms}},
          row_number() OVER (ORDER BY created_at DESC, id DESC) AS place
-  FROM submissions
+  FROM submissions s
   WHERE org_id = :org AND kind = 'form' AND target = :form AND created_at >= at_micros(:since) AND created_at < at_micros(:until)
     AND (created_at, id) < (at_micros(:after_time), :after_id::bigint)
   ORDER BY created_at DESC, id DESC LIMIT :max_walked::bigint) w
@@ -111,9 +113,9 @@ SELECT {{walked_columns}},
        micros(p.ended_at) AS ended,
        micros(p.blocked_at) AS blocked
 FROM (
-  SELECT shard, id, org_id, kind, client_ref, target, state, reason, created_at, completed_at,
+  SELECT shard, id, org_id, kind, client_ref, target, state, reason, created_at, completed_at, {{terms}},
          row_number() OVER (ORDER BY created_at DESC, id DESC) AS place
-  FROM submissions
+  FROM submissions s
   WHERE org_id = :org AND kind IN ('form', 'pipeline') AND created_at >= at_micros(:since) AND created_at < at_micros(:until)
     AND (created_at, id) < (at_micros(:after_time), :after_id::bigint)
   ORDER BY created_at DESC, id DESC LIMIT :max_walked::bigint) w

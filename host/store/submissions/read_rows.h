@@ -19,6 +19,18 @@ inline std::optional<std::string> null_if_empty(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional<std::string>(text);
 }
 
+// A submission's terms as parameters.
+inline std::optional<std::string> micros_or_null(const std::optional<Timestamp>& time) {
+  return time ? std::optional(std::to_string(time->micros)) : std::nullopt;
+}
+inline std::optional<std::string> not_before_of(const Terms& terms) {
+  return terms ? micros_or_null(terms->not_before) : std::nullopt;
+}
+inline std::optional<std::string> expires_of(const Terms& terms) { return terms ? micros_or_null(terms->expires) : std::nullopt; }
+inline std::optional<std::string> producer_of(const Terms& terms) {
+  return terms ? null_if_empty(terms->producer) : std::nullopt;
+}
+
 // The columns `number`, `started`, `finished`, `outcome`, `reason`, `error`, `counts`, `code`, `provider_ref` and `maybe_sent`.
 template <class OneRow>
 AttemptView read_attempt(const OneRow& row) {
@@ -68,7 +80,7 @@ AuditView read_audit_event(const OneRow& row) {
           .after = text_or_empty(row.after())};
 }
 
-// The columns `id`, `org_id`, `client_ref`, `target`, `state`, `reason`, `created` and `completed`.
+// The columns `id`, `org_id`, `client_ref`, `target`, `state`, `reason`, `created`, `completed` and `terms`.
 template <class OneRow>
 SubmissionView read_submission(const OneRow& row) {
   return {.id = {value_or_zero(row.id())},
@@ -78,7 +90,8 @@ SubmissionView read_submission(const OneRow& row) {
           .state = text_or_empty(row.state()),
           .reason = text_or_empty(row.reason()),
           .created = value_or_zero(row.created()),
-          .completed = row.completed()};
+          .completed = row.completed(),
+          .terms = row.terms() ? terms_from(*row.terms()) : nullptr};
 }
 
 }  // namespace waybill

@@ -7,6 +7,7 @@
 
 #include "base/id.h"
 #include "base/time.h"
+#include "domain/submission_terms.h"
 
 namespace waybill {
 
@@ -18,7 +19,8 @@ struct SubmissionView {
   std::string state;
   std::string reason;  // of a rejection or an exhaustion
   Timestamp created;
-  std::optional<Timestamp> completed;
+  std::optional<Timestamp> completed{};
+  Terms terms{};
 };
 
 struct SubmitResult {
@@ -26,6 +28,7 @@ struct SubmitResult {
   SubmissionView view;
   bool claimed = false;  // by the claim on insert
   Timestamp stored{};    // if created: the database's clock at the end of the insert (`view.created` is from its start)
+  bool later = false;    // if created: nothing is sent yet, by its own terms
 };
 
 }  // namespace waybill

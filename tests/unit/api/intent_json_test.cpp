@@ -31,6 +31,12 @@ TEST(IntentJson, APendingIntentHasNoEnd) {  // M1 M10
 }
 
 TEST(IntentJson, EachEndHasItsOwnField) {  // M1
+  auto timed = view("pending");
+  timed.terms = terms_of({.not_before = Timestamp{1'700'000'000'000'000}, .expires = Timestamp{1'700'000'001'000'000}, .producer = "role shop"});
+  const auto said = json::parse(intent_json(timed));  // Q4 Q7
+  EXPECT_EQ(said["notBefore"], "2023-11-14T22:13:20.000000Z");
+  EXPECT_EQ(said["expiresAt"], "2023-11-14T22:13:21.000000Z");
+  EXPECT_EQ(said["submittedBy"], "role shop");
   const auto accepted = json::parse(intent_json(view("accepted")));
   EXPECT_EQ(accepted["completedAt"], "2026-01-31T09:30:01.000000Z");
   EXPECT_EQ(accepted.size(), 5u);

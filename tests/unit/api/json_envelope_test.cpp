@@ -49,6 +49,20 @@ TEST(JsonEnvelope, AnIntentMayBringItsTrace) {  // O3
   }
 }
 
+TEST(JsonEnvelope, AnIntentMaySayWhenItMayBeSent) {  // Q4
+  const std::string good = R"({"intentId":"a","submissionTarget":"t",)";
+  const auto timed = read_intent(good + R"("notBefore":"2030-01-01T00:00:00+01:00","expiresAt":"2030-01-02T00:00:00Z"})");
+  ASSERT_TRUE(timed) << timed.error().what;
+  ASSERT_NE(timed->terms, nullptr);
+  EXPECT_EQ(format_rfc3339(*timed->terms->not_before), "2029-12-31T23:00:00.000000Z");
+  EXPECT_EQ(format_rfc3339(*timed->terms->expires), "2030-01-02T00:00:00.000000Z");
+  EXPECT_EQ(read_intent(good + R"("payload":1})")->terms, nullptr);
+  EXPECT_EQ(fault_of(good + R"("notBefore":"tomorrow"})"), "notBefore must be an RFC 3339 time, such as 2026-12-31T00:00:00Z");
+  EXPECT_EQ(fault_of(good + R"("expiresAt":5})").find("expiresAt"), 0u);
+  EXPECT_EQ(fault_of(good + R"("notBefore":"2030-01-02T00:00:00Z","expiresAt":"2030-01-02T00:00:00Z"})"),
+            "expiresAt must be later than notBefore");
+}
+
 TEST(JsonEnvelope, NamesWhatIsWrong) {  // M4
   struct Case {
     std::string body;

@@ -204,6 +204,18 @@ TEST(DecideLost, TheDeadlineHoldsForLostAttemptsToo) {  // M7 M17
   EXPECT_EQ(lost(Policy::deadline, 1, Seconds(60)), (Decision{Kind::exhaust, "deadline_exceeded"}));
 }
 
+TEST(Decide, ARetryThatWouldComeWhenItHasExpiredIsNone) {  // Q4
+  auto progress = after(Seconds(1));
+  progress.expires = progress.now + Seconds(5);
+  const auto failed = outcome_of(Verdict::transient, Reach::answered, "http_503");
+  EXPECT_EQ(decided(failed, contract_of(Policy::max_attempts), progress), (Decision{Kind::exhaust, "expired"}));
+  progress.expires = progress.now + Seconds(5) + Micros(1);
+  EXPECT_EQ(decided(failed, contract_of(Policy::max_attempts), progress).kind, Kind::retry);
+  progress.expires = progress.now;
+  EXPECT_EQ(decided(outcome_of(Verdict::accepted, Reach::answered, ""), contract_of(Policy::max_attempts), progress).kind, Kind::accept)
+      << "what was begun in time is not undone";
+}
+
 TEST(IsExpired, OnlyADeadlineExpiresAndFromItsVeryMicrosecond) {  // M7
   EXPECT_FALSE(is_expired(contract_of(Policy::deadline), kCreated, kCreated + Seconds(60) - Micros(1)));
   EXPECT_TRUE(is_expired(contract_of(Policy::deadline), kCreated, kCreated + Seconds(60)));

@@ -209,6 +209,27 @@ TEST_F(Execution, AnAttemptNeverGetsMoreTimeThanItsContractLeaves) {
   EXPECT_GT(deadline, Millis(0));
 }
 
+TEST_F(Execution, AJobThatHasExpiredIsNotSentAndNoneIsSentPastItsTime) {  // Q4
+  make();
+  auto late = job();
+  late.terms = terms_of({.not_before = {}, .expires = late.claimed_at, .producer = {}});
+  start(std::move(late));
+  EXPECT_EQ(finished(1)[0].how, Finished::How::expired);
+  auto short_of_time = job();
+  short_of_time.terms = terms_of({.not_before = {}, .expires = short_of_time.claimed_at + Seconds(4), .producer = {}});
+  start(std::move(short_of_time));
+  EXPECT_LE(stage.next().deadline, Millis(4'000));
+}
+
+TEST_F(Execution, AContractsTimeCountsFromTheSubmissionsOwn) {  // Q4
+  make();
+  auto job_of_later = job(contract_of(Policy::deadline, Seconds(10)));
+  job_of_later.terms = terms_of({.not_before = job_of_later.created + Seconds(100), .expires = {}, .producer = {}});
+  job_of_later.claimed_at = job_of_later.created + Seconds(105);
+  start(std::move(job_of_later));
+  EXPECT_GT(stage.next().deadline, Millis(0)) << "it is sent";
+}
+
 TEST_F(Execution, AJobWhoseLeaseIsOverIsNotSent) {  // E7
   make();
   auto late = job();

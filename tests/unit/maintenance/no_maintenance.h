@@ -22,6 +22,7 @@ class NoMaintenance : public MaintenanceStore {
   Result<void> cut_off(HostId, Timestamp, const std::string&) override { return {}; }
   Result<void> reaches_again(HostId) override { return {}; }
   Result<bool> is_alone(HostId) override { return true; }
+  Result<std::vector<Shard>> expired_shards() override { return std::vector<Shard>{}; }
   Result<void> try_to_store() override { return {}; }
 };
 

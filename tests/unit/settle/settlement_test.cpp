@@ -243,6 +243,10 @@ TEST(Settlement, WhatIsGivenBackUnattemptedLeavesNoTrace) {  // M11
 TEST(Settlement, WhatExpiredBeforeItWasSentIsExhaustedWithoutAnAttempt) {  // M7
   auto finished = finished_with(std::nullopt, Policy::deadline, 2);
   finished.how = Finished::How::expired;
+  auto own = finished_with(std::nullopt);
+  own.how = Finished::How::expired;
+  own.job.terms = terms_of({.not_before = {}, .expires = own.finished_at, .producer = {}});
+  EXPECT_EQ(settled(own).reason, "expired");  // Q4
   const auto s = settled(finished);
   EXPECT_EQ(s.status, Status::exhausted);
   EXPECT_EQ(s.reason, "deadline_exceeded");

@@ -78,8 +78,8 @@ Json delivery_json(const FormDeliveryView& d) {
 }  // namespace
 
 Result<NewForm> read_form_request(std::string_view body) {
-  const auto object =
-      JsonObject::parse(body, {"submissionId", "formId", "fields", "attachments", "retentionExpiresAt", "finalize", "notBefore", "expiresAt"});
+  const auto object = JsonObject::parse(
+      body, {"submissionId", "formId", "fields", "attachments", "retentionExpiresAt", "finalize", "notBefore", "expiresAt"});
   TRY(object);
   NewForm request;
   for (const auto& [field, text] : {std::pair{"submissionId", &request.submission_id}, std::pair{"formId", &request.form_id}}) {

@@ -75,9 +75,13 @@ Result<std::size_t> read_limit(std::string_view text, std::size_t most) {
   return limit;
 }
 
+std::string time_fault(std::string_view field) {
+  return std::string(field) + " must be an RFC 3339 time, such as 2026-12-31T00:00:00Z";
+}
+
 Result<Timestamp> read_time(std::string_view field, std::string_view text) {
   const auto time = parse_rfc3339(text);
-  if (!time) return fail(Error::Kind::invalid, std::string(field) + " must be an RFC 3339 time, such as 2026-12-31T00:00:00Z");
+  if (!time) return fail(Error::Kind::invalid, time_fault(field));
   return *time;
 }
 

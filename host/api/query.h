@@ -49,6 +49,7 @@ std::optional<DeliveryCursor> delivery_cursor(std::string_view text, const Publi
 
 // Both: Error::invalid with a message that names the parameter or field.
 Result<std::size_t> read_limit(std::string_view text, std::size_t most);
+std::string time_fault(std::string_view field);  // of what is no time
 Result<Timestamp> read_time(std::string_view field, std::string_view text);
 
 }  // namespace waybill

@@ -45,7 +45,7 @@ struct Outage {
 
 // What is known of a delivery when one of its attempts has ended.
 struct Progress {
-  History before{};  // before this attempt
+  History before{};     // before this attempt
   Timestamp created{};  // from when its deadline counts
   Timestamp now{};
   std::optional<Outage> outage{};

@@ -204,8 +204,8 @@ PeriodicTask expiry(MaintenanceStore& store, WaitingStore& waiting, std::string 
             const auto shards = store.expired_shards();
             TRY(shards);
             for (const auto shard : *shards) {
-              const auto ended = waiting.end_expired(
-                  shard, kAtOnce, [&](const WaitingDelivery& one, const Contract& contract, Timestamp now) {
+              const auto ended =
+                  waiting.end_expired(shard, kAtOnce, [&](const WaitingDelivery& one, const Contract& contract, Timestamp now) {
                     return settlement_of_expired(one, contract, now, actor);
                   });
               TRY(ended);

@@ -63,7 +63,8 @@ void record_spans(Tracer& tracer, const OrphanedDelivery& lost, const Contract& 
                   Timestamp taken_back) {
   if (!tracer.records(lost.trace) || !settlement.attempt) return;
   const Traced traced{*lost.trace, lost.delivery, lost.client_ref, contract};
-  if (lost.history.attempt_count == 0) tracer.record(span_of(traced, "wait", begins_at(lost.created, lost.terms), lost.claimed_at));
+  if (lost.history.attempt_count == 0)
+    tracer.record(span_of(traced, "wait", begins_at(lost.created, lost.terms), lost.claimed_at));
   auto attempt = attempt_of(traced, *settlement.attempt, lost.claimed_at, taken_back, settlement.trigger);
   attempt.attributes.emplace_back("waybill.status", std::string(to_string(settlement.status)));
   tracer.record(std::move(attempt));

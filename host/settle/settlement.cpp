@@ -140,8 +140,7 @@ Settlement settlement_of_lost(const OrphanedDelivery& lost, const Contract& cont
   s.history.lease_lost = losses;
   auto decision = decide_lost(contract, losses, begins_at(lost.created, lost.terms), now, reach);
   if (decision.kind == Decision::Kind::retry && has_expired(lost.terms, now)) decision = {Decision::Kind::exhaust, kExpired};
-  apply(decision, contract, {lost.kind, lost.client_ref, lost.action_order}, now,
-        s);
+  apply(decision, contract, {lost.kind, lost.client_ref, lost.action_order}, now, s);
   if (s.status == Status::due && blame == Blame::suspect) s.due = now + suspect_delay(losses);
   return s;
 }
@@ -202,10 +201,10 @@ Settlement settlement_as_told(const Finished& finished, const RetryTiming& timin
     case Finished::How::interrupted:
       break;  // settlement_of_hang(): this function returns one object, so that none is moved
     case Finished::How::expired:
-      apply({Decision::Kind::exhaust, has_expired(job.terms, finished.finished_at) &&
-                                              !is_expired(*job.contract, job.begins(), finished.finished_at)
-                                          ? kExpired
-                                          : "deadline_exceeded"},
+      apply({Decision::Kind::exhaust,
+             has_expired(job.terms, finished.finished_at) && !is_expired(*job.contract, job.begins(), finished.finished_at)
+                 ? kExpired
+                 : "deadline_exceeded"},
             *job.contract, origin, finished.finished_at, s);
       s.trigger = to_string(Event::exhaust);
       break;

@@ -42,7 +42,8 @@ Settlement settlement_of_restored(const OrphanedDelivery& lost, const Contract& 
 inline constexpr const char* kEndedByOperator = "ended_by_operator";
 Settlement settlement_of(const WaitingDelivery& waiting, const Contract& contract, Timestamp now, const std::string& actor);
 // The end of one whose own time is over.
-Settlement settlement_of_expired(const WaitingDelivery& waiting, const Contract& contract, Timestamp now, const std::string& actor);
+Settlement settlement_of_expired(const WaitingDelivery& waiting, const Contract& contract, Timestamp now,
+                                 const std::string& actor);
 
 // How long a suspect waits after `losses` deaths.
 Millis suspect_delay(std::uint32_t losses);

@@ -1,4 +1,5 @@
-// When a submission may be sent, in the database: not before its time, not when it has expired, and deadlines count from its time.  Q4
+// When a submission may be sent, in the database: not before its time, not when it has expired, and deadlines count from its
+// time.  Q4
 #include "contract/store_world.h"
 #include "settle/settlement.h"
 #include "store/operations/waiting_store.h"
@@ -38,7 +39,8 @@ class TermsContract : public StoreWorld {
 // Q4
 TEST_F(TermsContract, NothingIsClaimedBeforeItsTimeNeitherAsItComesInNorLater) {
   const Timestamp then = now() + kHour;
-  const auto answers = intake->submit(0, std::vector{timed("later", then), timed("now", {})}, InsertClaim{{7}, {11}, Millis(60'000)});
+  const auto answers =
+      intake->submit(0, std::vector{timed("later", then), timed("now", {})}, InsertClaim{{7}, {11}, Millis(60'000)});
   ASSERT_TRUE(answers) << answers.error().what;
   EXPECT_FALSE(answers->at(0).claimed);
   EXPECT_TRUE(answers->at(0).later);

@@ -75,7 +75,7 @@ class MaintenanceStore {
   // Stores a submission as intake does, and takes it back. An error is what would meet a client's; it waits a second for locks.
   virtual Result<void> try_to_store() = 0;
   virtual Result<std::vector<Shard>> expired_shards() = 0;  // where something waits although its own time is over
-  virtual Result<bool> is_alone(HostId host) = 0;  // no other host is registered that is not cut off
+  virtual Result<bool> is_alone(HostId host) = 0;           // no other host is registered that is not cut off
 };
 
 }  // namespace waybill

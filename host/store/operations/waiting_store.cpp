@@ -159,8 +159,8 @@ class PgWaitingStore final : public WaitingStore {
     PipelineVersions versions;
     PipelineRows pipelines(versions, shards_);
     return link.transact([&](Connection& connection) -> Result<std::vector<Settlement>> {
-      const auto rows = connection.run(
-          sql::take_expired, {std::to_string(shard), std::to_string(most), std::to_string(kOperatorsToken.value)});
+      const auto rows =
+          connection.run(sql::take_expired, {std::to_string(shard), std::to_string(most), std::to_string(kOperatorsToken.value)});
       TRY(rows);
       auto settlements = settled_as(connection, *rows, settle);
       TRY(settlements);

@@ -7,9 +7,9 @@
 #include "base/json_writer.h"
 #include "base/names.h"
 #include "store/forms/form_rows.h"
+#include "store/forms/forms.sql.h"
 #include "store/operations/alerts.sql.h"
 #include "store/pipelines/pipeline_walk.h"
-#include "store/forms/forms.sql.h"
 #include "store/pipelines/pipelines.sql.h"
 #include "store/queue/routes.h"
 
@@ -142,14 +142,27 @@ Result<std::optional<SubmissionView>> PipelineRows::begin(Connection& connection
   const auto& initial = *pipeline.find(pipeline.initial);
   const auto actions = actions_to_run(initial, facts);
   const std::string system(to_string(ActorKind::system));
-  auto made = connection.run(
-      sql::submit_pipeline,
-      {std::to_string(shard), std::to_string(begun.org.value), begun.client_ref, pipeline.name, pipeline.initial,
-       bytea(as_view(content_hash(begun))), begun.payload, std::to_string(version.id), routes.take(), begun.metadata,
-       reference_in(facts, pipeline.reference), begun.parent ? std::optional(std::to_string(begun.parent->value)) : std::nullopt,
-       pipeline.submit_trigger, system, system, places_of(actions),
-       begun.trace ? std::optional(stored_trace(*begun.trace)) : std::nullopt, not_before_of(begun.terms), expires_of(begun.terms),
-       producer_of(begun.terms)});
+  auto made =
+      connection.run(sql::submit_pipeline, {std::to_string(shard),
+                                            std::to_string(begun.org.value),
+                                            begun.client_ref,
+                                            pipeline.name,
+                                            pipeline.initial,
+                                            bytea(as_view(content_hash(begun))),
+                                            begun.payload,
+                                            std::to_string(version.id),
+                                            routes.take(),
+                                            begun.metadata,
+                                            reference_in(facts, pipeline.reference),
+                                            begun.parent ? std::optional(std::to_string(begun.parent->value)) : std::nullopt,
+                                            pipeline.submit_trigger,
+                                            system,
+                                            system,
+                                            places_of(actions),
+                                            begun.trace ? std::optional(stored_trace(*begun.trace)) : std::nullopt,
+                                            not_before_of(begun.terms),
+                                            expires_of(begun.terms),
+                                            producer_of(begun.terms)});
   TRY(made);
   if (made->empty()) return std::optional<SubmissionView>{};
   SubmissionView view{.id = {made->front().id()},

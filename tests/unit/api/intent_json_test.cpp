@@ -32,7 +32,8 @@ TEST(IntentJson, APendingIntentHasNoEnd) {  // M1 M10
 
 TEST(IntentJson, EachEndHasItsOwnField) {  // M1
   auto timed = view("pending");
-  timed.terms = terms_of({.not_before = Timestamp{1'700'000'000'000'000}, .expires = Timestamp{1'700'000'001'000'000}, .producer = "role shop"});
+  timed.terms = terms_of(
+      {.not_before = Timestamp{1'700'000'000'000'000}, .expires = Timestamp{1'700'000'001'000'000}, .producer = "role shop"});
   const auto said = json::parse(intent_json(timed));  // Q4 Q7
   EXPECT_EQ(said["notBefore"], "2023-11-14T22:13:20.000000Z");
   EXPECT_EQ(said["expiresAt"], "2023-11-14T22:13:21.000000Z");

@@ -51,10 +51,10 @@ TEST(JsonEnvelope, AnIntentMayBringItsTrace) {  // O3
 
 TEST(JsonEnvelope, AnIntentMaySayWhenItMayBeSent) {  // Q4
   const std::string good = R"({"intentId":"a","submissionTarget":"t",)";
-  const auto timed = read_intent(good + R"("notBefore":"2030-01-01T00:00:00+01:00","expiresAt":"2030-01-02T00:00:00Z"})");
+  const auto timed = read_intent(good + R"("notBefore":"2030-01-01T00:00:00.25+01:00","expiresAt":"2030-01-02T00:00:00Z"})");
   ASSERT_TRUE(timed) << timed.error().what;
   ASSERT_NE(timed->terms, nullptr);
-  EXPECT_EQ(format_rfc3339(*timed->terms->not_before), "2029-12-31T23:00:00.000000Z");
+  EXPECT_EQ(format_rfc3339(*timed->terms->not_before), "2029-12-31T23:00:00.250000Z");
   EXPECT_EQ(format_rfc3339(*timed->terms->expires), "2030-01-02T00:00:00.000000Z");
   EXPECT_EQ(read_intent(good + R"("payload":1})")->terms, nullptr);
   EXPECT_EQ(fault_of(good + R"("notBefore":"tomorrow"})"), "notBefore must be an RFC 3339 time, such as 2026-12-31T00:00:00Z");

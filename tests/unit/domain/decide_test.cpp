@@ -212,7 +212,8 @@ TEST(Decide, ARetryThatWouldComeWhenItHasExpiredIsNone) {  // Q4
   progress.expires = progress.now + Seconds(5) + Micros(1);
   EXPECT_EQ(decided(failed, contract_of(Policy::max_attempts), progress).kind, Kind::retry);
   progress.expires = progress.now;
-  EXPECT_EQ(decided(outcome_of(Verdict::accepted, Reach::answered, ""), contract_of(Policy::max_attempts), progress).kind, Kind::accept)
+  EXPECT_EQ(decided(outcome_of(Verdict::accepted, Reach::answered, ""), contract_of(Policy::max_attempts), progress).kind,
+            Kind::accept)
       << "what was begun in time is not undone";
 }
 

@@ -41,7 +41,9 @@ TEST(SubmissionTerms, ExpireAtTheirMomentAndNotBefore) {  // Q4
 }
 
 TEST(SubmissionTerms, AreRefusedMoreThanAYearAhead) {  // Q4
-  const auto ahead = [](Seconds by) { return terms_fault(terms_of({.not_before = kNow + by, .expires = {}, .producer = {}}), kNow); };
+  const auto ahead = [](Seconds by) {
+    return terms_fault(terms_of({.not_before = kNow + by, .expires = {}, .producer = {}}), kNow);
+  };
   EXPECT_EQ(ahead(Seconds(366 * 86'400)), "");
   EXPECT_EQ(ahead(Seconds(366 * 86'400 + 1)), "notBefore must not be more than 366 days ahead");
   EXPECT_EQ(terms_fault(terms_of({.not_before = {}, .expires = kNow + Seconds(367 * 86'400), .producer = {}}), kNow),

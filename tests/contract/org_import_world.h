@@ -59,6 +59,13 @@ class OrgImport : public FullTenants {
           "UPDATE dead_letters SET replay_delivery = id + 100", "UPDATE notification_replays SET notification = 3172",
           "UPDATE notification_windows SET latest = 3272"})
       sql.execute(change);
+    sql.execute(
+        "INSERT INTO submissions (shard, id, org_id, kind, client_ref, pipeline, target, state, payload_hash, created_at) "
+        "SELECT 0, 4096, 2, 'notification', 'told', 'intent', 'channel:' || channel_id, 'as_delivery', '', now() FROM channels "
+        "WHERE org_id = 2");
+    sql.execute(
+        "INSERT INTO notifications (shard, delivery_id, org_id, channel_id, created_at, bytes, latest) "
+        "SELECT 0, 4096, 2, channel_id, now(), 2, 4096 FROM channels WHERE org_id = 2");
     store_pipeline();
     sql.execute("SET session_replication_role = DEFAULT");
   }

@@ -8,6 +8,7 @@
 #include "store/organisations/org_keys.sql.h"
 #include "store/organisations/organisations.sql.h"
 #include "store/pg/tenant_link.h"
+#include "store/submissions/read_rows.h"
 
 namespace waybill {
 namespace {
@@ -75,8 +76,7 @@ class PgImportStore final : public ImportStore {
     TRY(channels);
     for (const auto row : *channels) {
       const std::string channel(row.channel_id());
-      const auto sealed =
-          vault_->seal(done.org, key->id, key->sealed, {done.org, channel, kSecretField}, make_signing_secret());
+      const auto sealed = vault_->seal(done.org, key->id, key->sealed, {done.org, channel, kSecretField}, make_signing_secret());
       TRY(sealed);
       TRY(connection.run(sql::seal_imported_channel, {org, channel, bytea(*sealed)}));
       if (row.is_living()) done.channels.emplace_back(row.name());

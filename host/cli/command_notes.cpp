@@ -140,6 +140,10 @@ constexpr CommandNotes kNotes[] = {
      "", "waybill org export acme > acme.jsonl"},
     {"org verify", Needs::nothing, "it is not whole, or was changed, or it failed; the message names the line", "",
      "waybill org verify acme.jsonl"},
+    {"org import", Needs::database,
+     "the file is not whole, or cannot be had here, or it failed; nothing of it is imported then, and the message says why", "",
+     "waybill org import acme.jsonl --dry-run\n"
+     "waybill org import acme.jsonl --as acme-2"},
     {"org erase", Needs::database, "it is not disabled, or not for long enough, or it failed; run it again, it goes on", "",
      "waybill org erase acme --confirm acme --certificate acme-erased.json"},
     {"form preview", Needs::configuration, "it would be refused or fail, or the command failed", "",

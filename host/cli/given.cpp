@@ -25,4 +25,11 @@ Result<std::string> read_whole(const std::string& name) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
+GivenLines::GivenLines(const std::string& name) : name_(name) {
+  if (name != "-") file_.open(name, std::ios::binary);
+}
+bool GivenLines::is_open() const { return name_ == "-" || file_.is_open(); }
+std::istream& GivenLines::lines() { return name_ == "-" ? std::cin : file_; }
+std::string GivenLines::name() const { return name_ == "-" ? "standard input" : name_; }
+
 }  // namespace waybill

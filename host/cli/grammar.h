@@ -19,6 +19,7 @@
 #include "cli/hosts.h"
 #include "cli/org_erase.h"
 #include "cli/org_export.h"
+#include "cli/org_import.h"
 #include "cli/proof.h"
 #include "cli/queue.h"
 #include "cli/registry.h"
@@ -58,6 +59,7 @@ struct CommandLine {
   RestoreOptions restore;
   EraseOptions erase;
   ExportOptions exported;
+  ImportOptions imported;
   FormOptions form;
   TokenOptions token;
   TargetOptions target;

@@ -1,8 +1,6 @@
 // The export as a command: its lines go to standard output, and its files are verified.
 #include "cli/org_export.h"
 
-#include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/printing.h"
@@ -36,13 +34,10 @@ int export_org(const GlobalOptions& options, const ExportOptions& wanted) {
 }
 
 int verify_org_file(const GlobalOptions& options, const std::string& file) {
-  std::ifstream opened;
-  if (file != "-") {
-    opened.open(file, std::ios::binary);
-    if (!opened) return failed(file + ": cannot be read");
-  }
-  const auto name = file == "-" ? std::string("standard input") : file;
-  const auto read = verify_export(file == "-" ? std::cin : opened);
+  GivenLines given(file);
+  const auto name = given.name();
+  if (!given.is_open()) return failed(name + ": cannot be read");
+  const auto read = verify_export(given.lines());
   if (!read) return failed(name + ": " + read.error().what);
   if (options.json)
     print_json({{"organisation", read->organisation},

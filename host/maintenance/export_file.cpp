@@ -24,11 +24,12 @@ bool has_number(const json& object, const char* name) {
 
 class Reading {
  public:
-  explicit Reading(std::istream& lines) : lines_(lines) {}
+  Reading(std::istream& lines, const ExportReader& reader) : lines_(lines), reader_(reader) {}
 
   Result<ExportFile> run() {
     TRY(next());
     TRY(read_header());
+    if (reader_.begin) TRY(reader_.begin(file_));
     while (!is_over_) {
       add_to_digest();
       TRY(next());
@@ -44,7 +45,7 @@ class Reading {
 
  private:
   tl::unexpected<Error> wrong(const std::string& what) const {
-    return fail(Error::Kind::invalid, "line " + std::to_string(number_) + ": " + what);
+    return wrong_line(number_, what);
   }
 
   Result<void> next() {
@@ -72,9 +73,10 @@ class Reading {
       return wrong("it is of another version of the form: this program reads version " + std::to_string(kExportVersion));
     if (!has(*header, "organisation", json::value_t::object) || !has(header->at("organisation"), "name", json::value_t::string) ||
         !has(*header, "exportedAt", json::value_t::string) || !has(*header, "program", json::value_t::string) ||
-        !has_number(*header, "schema"))
+        !has_number(header->at("organisation"), "id") || !has_number(*header, "schema"))
       return wrong("the header does not say of what it is, when and by which program");
     file_.organisation = header->at("organisation").at("name");
+    file_.org = {header->at("organisation").at("id").get<std::int64_t>()};
     file_.exported_at = header->at("exportedAt");
     file_.program = header->at("program");
     file_.schema = header->at("schema");
@@ -88,7 +90,9 @@ class Reading {
     if (!has(*line, "table", json::value_t::string) || !has(*line, "row", json::value_t::object))
       return wrong("it is no row: it has no \"table\" or no \"row\"");
     ++file_.rows;
-    ++file_.tables[line->at("table").get<std::string>()];
+    const auto table = line->at("table").get<std::string>();
+    ++file_.tables[table];
+    if (reader_.row) TRY(reader_.row({.line = number_, .table = table, .row = line->at("row"), .text = text_}));
     return {};
   }
 
@@ -108,8 +112,9 @@ class Reading {
   }
 
   std::istream& lines_;
+  const ExportReader& reader_;
   std::string text_;
-  std::size_t number_ = 0;
+  std::int64_t number_ = 0;
   RunningDigest digest_;
   bool is_over_ = false;
   ExportFile file_;
@@ -117,6 +122,11 @@ class Reading {
 
 }  // namespace
 
-Result<ExportFile> verify_export(std::istream& lines) { return Reading(lines).run(); }
+tl::unexpected<Error> wrong_line(std::int64_t line, const std::string& what) {
+  return fail(Error::Kind::invalid, "line " + std::to_string(line) + ": " + what);
+}
+
+Result<ExportFile> verify_export(std::istream& lines) { return read_export(lines, {}); }
+Result<ExportFile> read_export(std::istream& lines, const ExportReader& reader) { return Reading(lines, reader).run(); }
 
 }  // namespace waybill

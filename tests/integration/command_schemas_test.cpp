@@ -101,6 +101,8 @@ TEST_F(CommandSchemas, OfOrganisationsAndTokens) {
   said({"token", "revoke", "till"}, 1);
   write_file(installation().folder() / "acme.jsonl", installation().command({"org", "export", "acme"}).out);
   EXPECT_EQ(said({"org", "verify", "acme.jsonl"})["organisation"], "acme");
+  EXPECT_EQ(said({"org", "import", "acme.jsonl", "--as", "acme-2", "--dry-run"})["organisation"], "acme-2");
+  EXPECT_EQ(said({"org", "import", "acme.jsonl", "--as", "acme-2"})["from"]["organisation"], "acme");
   said({"org", "disable", "acme"});
   said({"org", "erase", "acme", "--confirm", "acme", "--certificate", "gone.json"}, 1);  // not yet
 }

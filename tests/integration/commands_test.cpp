@@ -390,6 +390,7 @@ TEST_F(Commands, NoneButMigrateAndServeMakesASchema) {
                                                {"org disable", {"acme"}},
                                                {"org enable", {"acme"}},
                                                {"org export", {"default"}},
+                                               {"org import", {"/dev/null"}},
                                                {"org erase", {"acme", "--confirm", "acme", "--certificate", "/tmp/no-such-file"}},
                                                {"restore-fence", {"--since", "2026-11-23T09:30:00Z"}},
                                                {"token create", {"--name", "shop"}},

@@ -13,19 +13,20 @@ FROM organisations o CROSS JOIN installation i WHERE o.name = :name;
 -- name: exported_tables
 -- Lists the tables to export, each behind those that it refers to, with what to read of them: their columns, quoted, which rows, and in which
 -- order: that of the primary key. `:tables` are left out, and of others `:columns` ("channels.secret"). The versions of pipelines belong to nobody:
--- those that the organisation's submissions follow come along.
+-- those that the organisation's submissions follow come along, with those that these start.
 -- takes: org, tables, columns
 -- returns: table_name text, columns text, condition text, key text, has_bytes flag
-{{tables_of_orgs}},
-exported AS (
-  SELECT oid, relname, format('org_id = %s', :org::integer) AS condition, (SELECT max(depth) FROM depths d WHERE d.oid = of_orgs.oid) AS depth
-  FROM of_orgs WHERE relname <> ALL (:tables::text[])
-  UNION ALL SELECT 'organisations'::regclass::oid, 'organisations', format('org_id = %s', :org::integer), 1000
-  UNION ALL SELECT 'pipeline_versions'::regclass::oid, 'pipeline_versions',
-                   format('version_id IN (SELECT version_id FROM pipeline_submissions WHERE org_id = %s)', :org::integer), 999)
+{{exported}}
 SELECT e.relname AS table_name,
        c.names AS columns,
-       e.condition,
+       CASE e.relname WHEN 'pipeline_versions' THEN format(
+         'version_id IN (WITH RECURSIVE followed AS ('
+         ' SELECT v.version_id, v.definition FROM pipeline_versions v'
+         ' WHERE v.version_id IN (SELECT version_id FROM pipeline_submissions WHERE org_id = %s)'
+         ' UNION SELECT v.version_id, v.definition FROM followed f CROSS JOIN LATERAL json_each_text(f.definition::json -> ''starts'') AS start'
+         ' JOIN pipeline_versions v ON v.hash = decode(start.value, ''hex''))'
+         ' SELECT version_id FROM followed)', :org::integer)
+       ELSE format('org_id = %s', :org::integer) END AS condition,
        coalesce(k.names, c.names) AS key,
        c.has_bytes
 FROM exported e

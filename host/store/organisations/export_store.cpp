@@ -11,13 +11,6 @@ namespace {
 constexpr const char* kRowsAtOnce = "100";
 constexpr const char* kRowsWithBytesAtOnce = "8";
 
-std::string names_of(std::span<const LeftOut> left_out, bool columns) {
-  ArrayText names;
-  for (const auto& one : left_out)
-    if ((one.what.find('.') != std::string_view::npos) == columns) names.add(one.what);
-  return names.take();
-}
-
 class PgExportStore final : public ExportStore {
  public:
   explicit PgExportStore(const DatabaseAddress& owner) : link_(owner, "export") {}
@@ -42,7 +35,7 @@ class PgExportStore final : public ExportStore {
     const OrgToExport org{{row.org_id()}, row.now(), static_cast<int>(row.schema()), static_cast<int>(row.shards())};
     TRY(visitor.begin(org));
     const auto tables =
-        connection.run(sql::exported_tables, {std::to_string(org.id.value), names_of(left_out, false), names_of(left_out, true)});
+        connection.run(sql::exported_tables, {std::to_string(org.id.value), left_out_names(left_out, false), left_out_names(left_out, true)});
     TRY(tables);
     for (const auto table : *tables) TRY(read_table(connection, table, visitor));
     return {};

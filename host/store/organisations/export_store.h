@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/time.h"
+#include "store/organisations/left_out.h"
 #include "store/pg/pg.h"
 
 namespace waybill {
@@ -19,11 +20,6 @@ struct OrgToExport {
   OrgId id;
   Timestamp now;  // of the snapshot
   int schema = 0, shards = 1;
-};
-
-// A table, or "table.column", that an export leaves out.
-struct LeftOut {
-  std::string_view what, why;
 };
 
 struct ExportVisitor {

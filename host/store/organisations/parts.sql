@@ -11,3 +11,11 @@ depths AS (
   UNION
   SELECT f.confrelid, d.depth + 1 FROM depths d JOIN pg_constraint f ON f.contype = 'f' AND f.conrelid = d.oid AND f.confrelid <> f.conrelid
   WHERE f.confrelid IN (SELECT oid FROM of_orgs) AND d.depth < 100)
+
+-- part: exported
+-- Every table that an export has, and how many references lead to it. `:tables` are left out.
+{{tables_of_orgs}},
+exported AS (
+  SELECT oid, relname, (SELECT max(depth) FROM depths d WHERE d.oid = of_orgs.oid) AS depth FROM of_orgs WHERE relname <> ALL (:tables::text[])
+  UNION ALL SELECT 'organisations'::regclass::oid, 'organisations', 1000
+  UNION ALL SELECT 'pipeline_versions'::regclass::oid, 'pipeline_versions', 999)

@@ -37,6 +37,7 @@ constexpr Limit kLimits[] = {
     {"organisations", &DatabaseTimeouts::maintenance, false},
     {"schema", nullptr, false},  // from here on: one at a time, and somebody watches
     {"export", nullptr, true},
+    {"import", nullptr, true},
     {"migrate", nullptr, true},
     {"roles", nullptr, true},
 };

@@ -5,13 +5,34 @@
 #include "store/submissions/read_rows.h"
 
 namespace waybill {
+namespace {
+
+constexpr int kMaxTries = 20;  // of hosts that store different versions at the same moment
+
+// The moves before the version that makes them.
+template <class Session>
+Result<void> write_version(Session& session, const PipelineDefinition& definition) {
+  ArrayText from, to;
+  for (const auto& move : definition.pipeline.transitions) {
+    from.add(move.from);
+    to.add(move.to);
+  }
+  TRY(session.run(sql::make_pipeline_moves, {definition.pipeline.name, from.take(), to.take()}));
+  TRY(session.run(sql::make_pipeline_version, {definition.pipeline.name, bytea(as_view(definition.hash)), definition.text}));
+  return {};
+}
+
+Error not_stored(const PipelineDefinition& definition) {
+  return {Error::Kind::unavailable, "pipeline " + definition.pipeline.name + ": its version could not be stored"};
+}
+
+}  // namespace
 
 Result<PipelineVersion> PipelineVersions::store(Link& link, const std::shared_ptr<const PipelineDefinition>& definition) {
   const std::string hash = to_hex(as_view(definition->hash));
   if (const auto known = ids_.find(hash); known != ids_.end()) return by_id_.at(known->second);
   for (const auto& started : definition->starts) TRY(store(link, started));
   const std::string bytes = bytea(as_view(definition->hash));
-  constexpr int kMaxTries = 20;  // of hosts that store different versions at the same moment
   for (int i = 0; i < kMaxTries; ++i) {
     auto found = link.read(sql::find_pipeline_version, {bytes});
     TRY(found);
@@ -22,16 +43,19 @@ Result<PipelineVersion> PipelineVersions::store(Link& link, const std::shared_pt
       ids_[hash] = version.id;
       return version;
     }
-    ArrayText from, to;
-    for (const auto& move : definition->pipeline.transitions) {
-      from.add(move.from);
-      to.add(move.to);
-    }
-    TRY(link.run(sql::make_pipeline_moves,
-                 {definition->pipeline.name, from.take(), to.take()}));  // before the version that makes them
-    TRY(link.run(sql::make_pipeline_version, {definition->pipeline.name, bytes, definition->text}));
+    TRY(write_version(link, *definition));
   }
-  return fail(Error::Kind::unavailable, "pipeline " + definition->pipeline.name + ": its version could not be stored");
+  return tl::unexpected(not_stored(*definition));
+}
+
+Result<int> store_pipeline_version(Connection& connection, const PipelineDefinition& definition) {
+  for (int i = 0; i < kMaxTries; ++i) {
+    const auto found = connection.run(sql::find_pipeline_version, {bytea(as_view(definition.hash))});
+    TRY(found);
+    if (!found->empty()) return static_cast<int>(found->front().version_id());
+    TRY(write_version(connection, definition));
+  }
+  return tl::unexpected(not_stored(definition));
 }
 
 Result<PipelineVersion> PipelineVersions::read(Connection& connection, int id) {

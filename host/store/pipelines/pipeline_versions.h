@@ -29,4 +29,7 @@ class PipelineVersions {
   std::map<std::string, int> ids_;  // by hash in hex
 };
 
+// Stores one version alone, in the transaction that the connection is in, unless it is stored already. Answers its id.
+Result<int> store_pipeline_version(Connection& connection, const PipelineDefinition& definition);
+
 }  // namespace waybill

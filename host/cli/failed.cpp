@@ -1,7 +1,6 @@
 // The commands on what failed for good: what they print, and what they refuse before they ask the database.
 #include "cli/failed.h"
 
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "api/dead_json.h"
@@ -9,11 +8,11 @@
 #include "api/query.h"
 #include "base/printing.h"
 #include "cli/columns.h"
+#include "cli/database_command.h"
 #include "cli/dead.h"
 #include "cli/given.h"
 #include "cli/json_output.h"
 #include "cli/progress_line.h"
-#include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
@@ -26,14 +25,10 @@ struct FailedSession {
 };
 
 int with_failed(const GlobalOptions& options, const FailedOptions& wanted, const std::function<int(const FailedSession&)>& act) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto reading = open_reading(*config, wanted.org, log);
-  if (!reading) return failed(reading.error().what);
-  const auto store = make_failed_store(reading->database.address, config->replay_rate);
-  const auto ids = read_public_ids(reading->database.address);  // whoever may not read the key names numbers
-  return act({reading->org, *store, ids.value_or(PublicIds{}).taking_any_number()});
+  return on_organisation(options, wanted.org, [&](const Config& config, const Reading& reading) {
+    const auto store = make_failed_store(reading.database.address, config.replay_rate);
+    return act({reading.org, *store, ids_in_commands(reading.database.address)});
+  });
 }
 
 Result<FailedFilter> filter_of(const FailedOptions& wanted, const PublicIds& ids) {

@@ -75,6 +75,26 @@ void print_failed(const FailedPage& page) {
 
 }  // namespace
 
+Result<Replays> resend_all(FailedStore& store, OrgId org, ResendOrder order, const std::function<void()>& progress) {
+  Replays all;
+  do {
+    progress();
+    auto done = store.resend(org, order);
+    TRY(done);
+    all.count += done->count;
+    for (auto& item : done->items) {
+      if (item.refused.empty() || all.items.size() < kMaxReplays)
+        all.items.push_back(std::move(item));
+      else
+        all.more = true;
+    }
+    if (!order.filter.until) order.filter.until = done->asked;  // what fails while this goes on is left to the next time
+    order.after = done->next;
+  } while (order.after && all.count < kMaxReplays);
+  all.more = all.more || order.after.has_value();
+  return all;
+}
+
 int list_failed(const GlobalOptions& options, const FailedOptions& wanted) {
   return with_failed(options, wanted, [&](const FailedSession& session) {
     const auto filter = filter_of(wanted, session.ids);
@@ -101,13 +121,14 @@ int resend_failed(const GlobalOptions& options, const FailedOptions& wanted) {
     if (!filter->any())
       return failed("say which failed deliveries: ids, or at least one of the filters of `waybill failed list`");
     ProgressLine progress(wanted.dry_run ? "looking for failed deliveries" : "sending failed deliveries again");
-    progress.show();
-    const auto done = session.store.resend(session.org, {.filter = std::move(*filter),
-                                                         .actor = actor_of(wanted.actor),
-                                                         .dry_run = wanted.dry_run,
-                                                         .include_rejected = wanted.include_rejected,
-                                                         .include_maybe_sent = wanted.include_maybe_sent,
-                                                         .rate = wanted.rate});
+    const auto done = resend_all(session.store, session.org,
+                                 {.filter = std::move(*filter),
+                                  .actor = actor_of(wanted.actor),
+                                  .dry_run = wanted.dry_run,
+                                  .include_rejected = wanted.include_rejected,
+                                  .include_maybe_sent = wanted.include_maybe_sent,
+                                  .rate = wanted.rate},
+                                 [&] { progress.show(); });
     progress.clear();
     if (!done) return failed(done.error().what);
     if (options.json)

@@ -136,21 +136,26 @@ FROM since LEFT JOIN (
 SELECT route_id, org_id, c ->> 'actionType' AS action_type, CASE WHEN c ? 'form' THEN 'sender:' || (c ->> 'actionType') ELSE c ->> 'target' END AS target
 FROM (SELECT route_id, org_id, contract::jsonb AS c FROM contract_snapshots WHERE route_id = ANY (:routes::integer[])) t;
 
+-- part: of_org
+-- As a range of the key's first column, so that an index serves both: null allows any organisation.
+org_id BETWEEN coalesce(:org::integer, 0) AND coalesce(:org::integer, 2147483647)
+
 -- name: stops_of_queue
 -- Lists what stops sending: pauses, and outages with what cools down, of so many each at most. Null allows any organisation.
 -- takes: org, most
 -- returns: org_id number, target text, is_paused flag, reason text, until time?
 (SELECT org_id, target, true AS is_paused, reason, NULL::bigint AS until FROM target_pauses
- WHERE :org::integer IS NULL OR org_id = :org ORDER BY org_id, target LIMIT :most::bigint)
+ WHERE {{of_org}} ORDER BY org_id, target LIMIT :most::bigint)
 UNION ALL
 (SELECT org_id, target, false, reason, micros(until) FROM target_outages
- WHERE :org::integer IS NULL OR org_id = :org ORDER BY org_id, target LIMIT :most::bigint);
+ WHERE {{of_org}} ORDER BY org_id, target LIMIT :most::bigint);
 
 -- name: ordered_rates_of_queue
--- Lists operators' rates in force. Null allows any organisation.
--- takes: org
+-- Lists operators' rates in force, of so many at most. Null allows any organisation.
+-- takes: org, most
 -- returns: org_id number, target text, count number, per number
-SELECT org_id, target, count, per FROM rate_orders WHERE (:org::integer IS NULL OR org_id = :org) AND (until IS NULL OR until > now());
+SELECT org_id, target, count, per FROM rate_orders
+WHERE {{of_org}} AND (until IS NULL OR until > now()) ORDER BY org_id, target LIMIT :most::bigint;
 
 -- name: named_organisations
 -- Reads the names of organisations, and the time now in each row; one row with nulls says that none was asked for.

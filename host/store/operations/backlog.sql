@@ -22,7 +22,7 @@ WHERE (:target::text IS NULL OR k.target = :target) AND (:action_type::text IS N
 ORDER BY f.shard, f.route_id;
 
 -- name: routes_of_org_with_work
--- The same of one organisation, by its newest contracts.
+-- The same of one organisation, by its newest contracts. LIMIT keeps it to a probe for each: an EXISTS may be joined to the whole queue.
 -- takes: org, target, action_type, shards, most
 -- returns: shard number, route_id number, org_id number, target text, action_type text, contract text, seen number
 SELECT n.shard, c.route_id, :org::integer AS org_id, k.target, k.action_type, c.contract, c.seen
@@ -32,8 +32,8 @@ CROSS JOIN LATERAL (
   SELECT j ->> 'actionType' AS action_type, CASE WHEN j ? 'form' THEN 'sender:' || (j ->> 'actionType') ELSE j ->> 'target' END AS target
   FROM (SELECT c.contract::jsonb AS j) x) k
 CROSS JOIN generate_series(0, :shards::integer - 1) AS n(shard)
+CROSS JOIN LATERAL (SELECT FROM ready r WHERE r.shard = n.shard AND r.route_id = c.route_id AND r.queued LIMIT 1) one
 WHERE (:target::text IS NULL OR k.target = :target) AND (:action_type::text IS NULL OR k.action_type = :action_type)
-  AND EXISTS (SELECT FROM ready r WHERE r.shard = n.shard AND r.route_id = c.route_id AND r.queued)
 ORDER BY n.shard, c.route_id;
 
 -- name: length_of_routes

@@ -182,7 +182,9 @@ std::string dead_letter_json(const DeadLetterView& view, const PublicIds& ids) {
 std::string replays_json(const Replays& replays, bool dry_run, const PublicIds& ids) {
   Json items = Json::array();
   for (const auto& item : replays.items) items.push_back(item_json(item, dry_run, ids));
-  return dump({{"dryRun", dry_run}, {"count", replays.count}, {"more", replays.more}, {"items", std::move(items)}});
+  Json json{{"dryRun", dry_run}, {"count", replays.count}, {"more", replays.more}, {"items", std::move(items)}};
+  if (replays.next) json["next"] = cursor_text(*replays.next, ids);
+  return dump(json);
 }
 
 std::string cloned_json(const CloneResult& cloned) {

@@ -98,8 +98,9 @@ Result<FailedQuery> read_failed_query(const http::Request& request, const Public
 }
 
 Result<ResendOrder> read_resend(std::string_view body, const PublicIds& ids) {
-  const auto object = JsonObject::parse(body, {"reference", "target", "kind", "formId", "pipeline", "channel", "reason", "status",
-                                               "since", "until", "ids", "dryRun", "includeRejected", "includeMaybeSent", "rate"});
+  const auto object =
+      JsonObject::parse(body, {"reference", "target", "kind", "formId", "pipeline", "channel", "reason", "status", "since",
+                               "until", "ids", "dryRun", "includeRejected", "includeMaybeSent", "rate", "cursor"});
   TRY(object);
   ResendOrder order;
   for (const auto* field : kFailedFields) {
@@ -120,6 +121,12 @@ Result<ResendOrder> read_resend(std::string_view body, const PublicIds& ids) {
     const auto flag = read_flag(*object, field);
     TRY(flag);
     *into = *flag;
+  }
+  if (object->has("cursor")) {
+    const auto text = object->string("cursor");
+    TRY(text);
+    order.after = delivery_cursor(*text, ids);
+    if (!order.after) return wrong("cursor must be the next of an earlier answer");
   }
   if (!object->has("rate")) return order;
   const auto rate = whole_number<std::uint32_t>(object->raw("rate"));

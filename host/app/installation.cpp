@@ -118,7 +118,7 @@ Result<Reading> open_reading(const Config& config, const std::string& org, Log& 
   const auto id = store->organisation(org);
   TRY(id);
   if (!*id) return fail(Error::Kind::not_found, "there is no organisation \"" + org + "\"");
-  return Reading{std::move(*database), std::move(store), **id};
+  return Reading{std::move(*database), std::move(store), **id, *shards};
 }
 
 Result<void> ready_schema(const Config& config, const Database& database, Log& log) {

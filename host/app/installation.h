@@ -61,6 +61,7 @@ struct Reading {
   Database database;
   std::unique_ptr<ReadStore> store;
   OrgId org;
+  int shards = 0;
 };
 Result<Reading> open_reading(const Config& config, const std::string& org, Log& log);
 

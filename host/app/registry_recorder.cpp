@@ -18,34 +18,38 @@ tl::expected<RegistryFiles, std::string> files_as_loaded(const std::filesystem::
 
 }  // namespace
 
-void RegistryRecorder::in_force(const LoadActor& actor, std::string digest) {
+void RegistryRecorder::in_force(const LoadActor& actor, const std::string& digest) {
   const std::lock_guard lock(mutex_);
-  if (change_ && change_->digest == digest) return;
-  if (digest == noted_) return change_.reset();
-  change_ = Change{{host_, actor.name, actor.trigger}, std::move(digest)};
+  if (digest == (changes_.empty() ? noted_ : changes_.back().digest)) return;
+  auto files = files_as_loaded(config_.registry, digest);
+  if (!files) return tell_lost(digest, files.error());
+  if (changes_.size() == kMaxUnnoted) {
+    tell_lost(changes_.front().digest, "the database took none of those that came after it either");
+    changes_.pop_front();
+  }
+  changes_.push_back({{host_, actor.name, actor.trigger}, digest, std::move(*files)});
   has_news_ = true;
+}
+
+void RegistryRecorder::tell_lost(const std::string& digest, const std::string& error) {
+  log_.warn("registry.not_noted", {{"digest", digest},
+                                   {"error", error},
+                                   {"effect", "the registry is in force, and `waybill registry log` does not have it"}});
 }
 
 Result<void> RegistryRecorder::record() {
   const std::lock_guard lock(mutex_);  // so that an older state never comes after a newer one
   has_news_ = false;
-  if (!change_) return {};
-  const auto files = files_as_loaded(config_.registry, change_->digest);
-  if (!files) {
-    log_.warn("registry.not_noted", {{"digest", change_->digest},
-                                     {"error", files.error()},
-                                     {"effect", "the registry is in force, and `waybill registry log` does not have it"}});
-    change_.reset();
-    return {};
+  for (; !changes_.empty(); changes_.pop_front()) {
+    const auto& change = changes_.front();
+    const auto noted = store_->note(change.files, digest_of(change.files), change.by, count_targets);
+    TRY(noted);
+    if (*noted)
+      log_.info("registry.noted", {{"version", **noted}, {"digest", change.digest}, {"actor", change.by.actor}});
+    else
+      log_.debug("registry.known", {{"digest", change.digest}});
+    noted_ = change.digest;
   }
-  const auto noted = store_->note(*files, digest_of(*files), change_->by, count_targets);
-  TRY(noted);
-  if (*noted)
-    log_.info("registry.noted", {{"version", **noted}, {"digest", change_->digest}, {"actor", change_->by.actor}});
-  else
-    log_.debug("registry.known", {{"digest", change_->digest}});
-  noted_ = change_->digest;
-  change_.reset();
   return {};
 }
 

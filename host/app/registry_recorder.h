@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 
 #include "config/config.h"
@@ -21,9 +21,10 @@ class RegistryRecorder {
   RegistryRecorder(const Config& config, std::unique_ptr<RegistryVersionStore> store, std::string host, Log& log)
       : config_(config), store_(std::move(store)), host_(std::move(host)), log_(log) {}
 
-  // The registry of this digest is in force from now on, by this actor's doing. Nothing is new if it was so before.
-  void in_force(const LoadActor& actor, std::string digest);
-  // Writes what was not written yet. Files that have changed since are not this registry's, and are left out.
+  // The registry of this digest is in force from now on, by this actor's doing. Nothing is new if it was so before. Its files are
+  // read now: files that have changed since they were loaded are not this registry's, and it is left out.
+  void in_force(const LoadActor& actor, const std::string& digest);
+  // Writes what was not written yet, the oldest first.
   Result<void> record();
   PeriodicTask task();
 
@@ -31,15 +32,19 @@ class RegistryRecorder {
   struct Change {
     RegistryOrigin by;
     std::string digest;
+    RegistryFiles files;
   };
+  static constexpr std::size_t kMaxUnnoted = 4;  // each with its files in memory
+
+  void tell_lost(const std::string& digest, const std::string& error);
 
   const Config& config_;
   const std::unique_ptr<RegistryVersionStore> store_;
   const std::string host_;
   Log& log_;
-  std::mutex mutex_;              // held while it writes
-  std::string noted_;             // the digest of the one that was noted last; guarded by mutex_
-  std::optional<Change> change_;  // that is not written yet; guarded by mutex_
+  std::mutex mutex_;            // held while it writes
+  std::string noted_;           // the digest of the one that was noted last; guarded by mutex_
+  std::deque<Change> changes_;  // that are not written yet, the oldest first; guarded by mutex_
   // Nobody has tried to write it yet. One that could not be written waits for the task's own time.
   std::atomic<bool> has_news_{false};
 };

@@ -12,11 +12,11 @@
 #include "base/json_writer.h"
 #include "base/printing.h"
 #include "cli/columns.h"
+#include "cli/database_command.h"
 #include "cli/given.h"
 #include "cli/json_output.h"
 #include "cli/progress_line.h"
 #include "dead_letters/dead_letter_service.h"
-#include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
@@ -31,16 +31,11 @@ struct Service {
 };
 
 int with_service(const GlobalOptions& options, const DeadOptions& dead, const std::function<int(const Service&)>& act) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto reading = open_reading(*config, dead.org, log);
-  if (!reading) return failed(reading.error().what);
-  const auto shards = read_shards(reading->database.address);
-  if (!shards) return failed(shards.error().what);
-  const auto store = make_dead_store(reading->database.address, *shards, config->replay_rate);
-  const auto ids = read_public_ids(reading->database.address);  // whoever may not read the key names numbers
-  return act({*config, reading->org, *store, actor_of(dead.actor), ids.value_or(PublicIds{}).taking_any_number()});
+  return on_organisation(options, dead.org, [&](const Config& config, const Reading& reading) {
+    const auto& address = reading.database.address;
+    const auto store = make_dead_store(address, reading.shards, config.replay_rate);
+    return act({config, reading.org, *store, actor_of(dead.actor), ids_in_commands(address)});
+  });
 }
 
 // A number, or what the API shows in its place.

@@ -179,6 +179,7 @@ class DatabaseDoctor {
     look_at({"outages", "channels"}, cooling_targets,
             [&](const std::vector<CoolingTarget>& targets) { tell(judge_outages(targets, config_.timeouts.outage)); });
     look_at({"pauses"}, paused_targets, [&](const std::vector<PausedTarget>& targets) { tell(judge_pauses(targets)); });
+    look_at({"rates"}, rates_in_force, [&](const std::vector<TargetRate>& rates) { tell(judge_rates(rates)); });
     look_at({"oldest due", "dead letters"}, waiting_work, [&](const WaitingWork& work) {
       tell(judge_due(work, config_.alerts.stuck));
       tell(judge_dead_letters(work));

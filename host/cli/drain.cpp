@@ -159,13 +159,11 @@ int drain_pgboss(const GlobalOptions& options, const DrainOptions& drain) {
   const auto reading = open_reading(*config, drain.org, log);
   if (!reading) return failed(reading.error().what);
   const auto& address = reading->database.address;
-  const auto shards = read_shards(address);
-  if (!shards) return failed(shards.error().what);
   const auto store = open_pgboss(address, drain.from, drain.schema);
   if (!store) return failed(store.error().what);
   const auto queues = (*store)->queues();
   if (!queues) return failed(queues.error().what);
-  auto all = plan(*queues, std::move(*maps), contents, address, reading->org, *shards);
+  auto all = plan(*queues, std::move(*maps), contents, address, reading->org, reading->shards);
   if (!all) return failed(all.error().what);
   for (auto& one : *all) {
     if (one.target.empty()) continue;

@@ -7,12 +7,12 @@
 #include "api/query.h"
 #include "base/printing.h"
 #include "cli/commands.h"
+#include "cli/database_command.h"
 #include "cli/json_output.h"
 #include "cli/queue_reasons.h"
 #include "services/secrets.h"
 #include "store/notifications/notification_standing.h"
 #include "store/pg/sqlstate.h"
-#include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
@@ -135,9 +135,7 @@ void print_form(const GlobalOptions& options, const FormView& view,
 // The exit code; none when there is no such submission.
 std::optional<int> explain_form(const GlobalOptions& options, const Config& config, const Reading& reading,
                                 const std::string& id) {
-  const auto shards = read_shards(reading.database.address);
-  if (!shards) return unread(shards.error());
-  const auto view = make_form_store(reading.database.address, *shards, config.kept_forms)->find(reading.org, id);
+  const auto view = make_form_store(reading.database.address, reading.shards, config.kept_forms)->find(reading.org, id);
   if (!view) return unread(view.error());
   if (!*view) return std::nullopt;
   const auto found = reading.store->explain(reading.org, "form", id);
@@ -187,9 +185,7 @@ void print_deliveries(const std::vector<PipelineDeliveryView>& deliveries) {
 // The exit code; none when there is no such submission.
 std::optional<int> explain_pipeline(const GlobalOptions& options, const Config& config, const Reading& reading,
                                     const std::string& id) {
-  const auto shards = read_shards(reading.database.address);
-  if (!shards) return unread(shards.error());
-  const auto view = make_pipeline_store(reading.database.address, *shards)->find(reading.org, id);
+  const auto view = make_pipeline_store(reading.database.address, reading.shards)->find(reading.org, id);
   if (!view) return unread(view.error());
   if (!*view) return std::nullopt;
   const auto found = reading.store->explain(reading.org, "pipeline", id);
@@ -253,9 +249,7 @@ Result<std::string> not_sent(const Config& config, ReadStore& reader, const Noti
 // The exit code; none when there is no such delivery. Whoever may not read the secrets' files is not told whether one is locked.
 std::optional<int> explain_notification(const GlobalOptions& options, const Config& config, const Reading& reading,
                                         const std::string& text) {
-  const auto ids = read_public_ids(reading.database.address)
-                       .value_or(PublicIds{})
-                       .taking_any_number();  // whoever may not read the key names numbers
+  const auto ids = ids_in_commands(reading.database.address);
   const auto id = delivery_id(text, ids);
   if (!id) return std::nullopt;
   const auto secrets = Secrets::resolve(config.secrets, config.file.string());

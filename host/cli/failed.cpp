@@ -1,7 +1,6 @@
 // The commands on what failed for good: what they print, and what they refuse before they ask the database.
 #include "cli/failed.h"
 
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "api/dead_json.h"
@@ -9,11 +8,11 @@
 #include "api/query.h"
 #include "base/printing.h"
 #include "cli/columns.h"
+#include "cli/database_command.h"
 #include "cli/dead.h"
 #include "cli/given.h"
 #include "cli/json_output.h"
 #include "cli/progress_line.h"
-#include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
@@ -26,14 +25,10 @@ struct FailedSession {
 };
 
 int with_failed(const GlobalOptions& options, const FailedOptions& wanted, const std::function<int(const FailedSession&)>& act) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto reading = open_reading(*config, wanted.org, log);
-  if (!reading) return failed(reading.error().what);
-  const auto store = make_failed_store(reading->database.address, config->replay_rate);
-  const auto ids = read_public_ids(reading->database.address);  // whoever may not read the key names numbers
-  return act({reading->org, *store, ids.value_or(PublicIds{}).taking_any_number()});
+  return on_organisation(options, wanted.org, [&](const Config& config, const Reading& reading) {
+    const auto store = make_failed_store(reading.database.address, config.replay_rate);
+    return act({reading.org, *store, ids_in_commands(reading.database.address)});
+  });
 }
 
 Result<FailedFilter> filter_of(const FailedOptions& wanted, const PublicIds& ids) {
@@ -80,6 +75,26 @@ void print_failed(const FailedPage& page) {
 
 }  // namespace
 
+Result<Replays> resend_all(FailedStore& store, OrgId org, ResendOrder order, const std::function<void()>& progress) {
+  Replays all;
+  do {
+    progress();
+    auto done = store.resend(org, order);
+    TRY(done);
+    all.count += done->count;
+    for (auto& item : done->items) {
+      if (item.refused.empty() || all.items.size() < kMaxReplays)
+        all.items.push_back(std::move(item));
+      else
+        all.more = true;
+    }
+    if (!order.filter.until) order.filter.until = done->asked;  // what fails while this goes on is left to the next time
+    order.after = done->next;
+  } while (order.after && all.count < kMaxReplays);
+  all.more = all.more || order.after.has_value();
+  return all;
+}
+
 int list_failed(const GlobalOptions& options, const FailedOptions& wanted) {
   return with_failed(options, wanted, [&](const FailedSession& session) {
     const auto filter = filter_of(wanted, session.ids);
@@ -106,13 +121,14 @@ int resend_failed(const GlobalOptions& options, const FailedOptions& wanted) {
     if (!filter->any())
       return failed("say which failed deliveries: ids, or at least one of the filters of `waybill failed list`");
     ProgressLine progress(wanted.dry_run ? "looking for failed deliveries" : "sending failed deliveries again");
-    progress.show();
-    const auto done = session.store.resend(session.org, {.filter = std::move(*filter),
-                                                         .actor = actor_of(wanted.actor),
-                                                         .dry_run = wanted.dry_run,
-                                                         .include_rejected = wanted.include_rejected,
-                                                         .include_maybe_sent = wanted.include_maybe_sent,
-                                                         .rate = wanted.rate});
+    const auto done = resend_all(session.store, session.org,
+                                 {.filter = std::move(*filter),
+                                  .actor = actor_of(wanted.actor),
+                                  .dry_run = wanted.dry_run,
+                                  .include_rejected = wanted.include_rejected,
+                                  .include_maybe_sent = wanted.include_maybe_sent,
+                                  .rate = wanted.rate},
+                                 [&] { progress.show(); });
     progress.clear();
     if (!done) return failed(done.error().what);
     if (options.json)

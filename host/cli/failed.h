@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "app/installation.h"
+#include "store/operations/failed_store.h"
 
 namespace waybill {
 
@@ -18,6 +20,10 @@ struct FailedOptions {
   bool dry_run = false, include_rejected = false, include_maybe_sent = false;
   std::size_t rate = 0;  // a second; 0: dead.replay_rate
 };
+
+// Call by call, each a commit of its own, until as many are sent again as one call takes, or all were looked at. Of those that
+// are refused as many are answered. `progress` is told before each call.
+Result<Replays> resend_all(FailedStore& store, OrgId org, ResendOrder order, const std::function<void()>& progress);
 
 int list_failed(const GlobalOptions& options, const FailedOptions& wanted);
 int resend_failed(const GlobalOptions& options, const FailedOptions& wanted);

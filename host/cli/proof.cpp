@@ -7,8 +7,8 @@
 #include "api/query.h"
 #include "base/printing.h"
 #include "cli/commands.h"
+#include "cli/database_command.h"
 #include "cli/json_output.h"
-#include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
@@ -49,23 +49,18 @@ void print_proof(const Proof& proof) {
 }  // namespace
 
 int prove(const GlobalOptions& options, const ProofOptions& wanted) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto reading = open_reading(*config, wanted.org, log);
-  if (!reading) return failed(reading.error().what);
-  const auto shards = read_shards(reading->database.address);
-  if (!shards) return failed(shards.error().what);
-  const auto store = make_proof_store(reading->database.address, *shards);
-  const auto ids = read_public_ids(reading->database.address);  // whoever may not read the key names numbers
-  const auto proof = find_proof(*store, reading->org, wanted.kind, wanted.id, ids.value_or(PublicIds{}).taking_any_number());
-  if (!proof) return failed(proof.error().what);
-  if (!*proof) return failed("organisation \"" + wanted.org + "\" has no submission \"" + wanted.id + "\"");
-  if (options.json)
-    print_json(proof_json(**proof));
-  else
-    print_proof(**proof);
-  return 0;
+  return on_organisation(options, wanted.org, [&](const Config&, const Reading& reading) {
+    const auto& address = reading.database.address;
+    const auto store = make_proof_store(address, reading.shards);
+    const auto proof = find_proof(*store, reading.org, wanted.kind, wanted.id, ids_in_commands(address));
+    if (!proof) return failed(proof.error().what);
+    if (!*proof) return failed("organisation \"" + wanted.org + "\" has no submission \"" + wanted.id + "\"");
+    if (options.json)
+      print_json(proof_json(**proof));
+    else
+      print_proof(**proof);
+    return 0;
+  });
 }
 
 }  // namespace waybill

@@ -6,9 +6,9 @@
 #include "api/queue_json.h"
 #include "base/printing.h"
 #include "cli/columns.h"
+#include "cli/database_command.h"
 #include "cli/finding.h"
 #include "cli/json_output.h"
-#include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
@@ -70,26 +70,25 @@ void print_standing(const QueueStanding& standing) {
 }  // namespace
 
 int tell_queue(const GlobalOptions& options, const QueueOptions& wanted) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto database = fit_database(*config, log);
-  if (!database) return failed(database.error().what);
-  const auto shards = read_shards(database->address);
-  if (!shards) return failed(shards.error().what);
   BacklogFilter filter{.org = {}, .target = wanted.target, .action_type = wanted.action_type};
-  if (!wanted.org.empty()) {
-    const auto reading = open_reading(*config, wanted.org, log);
-    if (!reading) return failed(reading.error().what);
-    filter.org = reading->org;
-  }
-  const auto standing = make_backlog_store(database->address, *shards)->read(filter);
-  if (!standing) return failed(standing.error().what);
-  if (options.json)
-    print_json(queue_json(*standing));
-  else
-    print_standing(*standing);
-  return 0;
+  const auto tell = [&](const DatabaseAddress& address, int shards) {
+    const auto standing = make_backlog_store(address, shards)->read(filter);
+    if (!standing) return failed(standing.error().what);
+    if (options.json)
+      print_json(queue_json(*standing));
+    else
+      print_standing(*standing);
+    return 0;
+  };
+  if (!wanted.org.empty())
+    return on_organisation(options, wanted.org, [&](const Config&, const Reading& reading) {
+      filter.org = reading.org;
+      return tell(reading.database.address, reading.shards);
+    });
+  return on_database(options, [&](const Config&, const DatabaseAddress& address) {
+    const auto shards = read_shards(address);
+    return shards ? tell(address, *shards) : failed(shards.error().what);
+  });
 }
 
 }  // namespace waybill

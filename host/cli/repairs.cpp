@@ -5,9 +5,9 @@
 #include "api/pipeline_json.h"
 #include "base/json_document.h"
 #include "base/printing.h"
+#include "cli/database_command.h"
 #include "cli/given.h"
 #include "cli/json_output.h"
-#include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
@@ -78,20 +78,15 @@ int repair_pipelines(const GlobalOptions& options, const RepairOptions& repair, 
   if (!filter) return failed(filter.error().what);
   const auto order = order_of(repair, kind);
   if (!order) return failed(order.error().what);
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto reading = open_reading(*config, repair.org, log);
-  if (!reading) return failed(reading.error().what);
-  const auto shards = read_shards(reading->database.address);
-  if (!shards) return failed(shards.error().what);
-  const auto repairs = make_pipeline_store(reading->database.address, *shards)->repair(reading->org, *filter, *order);
-  if (!repairs) return failed(repairs.error().what);
-  if (options.json)
-    print_text("%s\n", repairs_json(*repairs, order->dry_run).c_str());
-  else
-    print_repairs(*repairs, order->dry_run);
-  return repairs->count == repairs->items.size() ? 0 : 1;
+  return on_organisation(options, repair.org, [&](const Config&, const Reading& reading) {
+    const auto repairs = make_pipeline_store(reading.database.address, reading.shards)->repair(reading.org, *filter, *order);
+    if (!repairs) return failed(repairs.error().what);
+    if (options.json)
+      print_text("%s\n", repairs_json(*repairs, order->dry_run).c_str());
+    else
+      print_repairs(*repairs, order->dry_run);
+    return repairs->count == repairs->items.size() ? 0 : 1;
+  });
 }
 
 }  // namespace waybill

@@ -11,11 +11,11 @@
 #include "base/duration.h"
 #include "base/printing.h"
 #include "cli/columns.h"
+#include "cli/database_command.h"
 #include "cli/finding.h"
 #include "cli/given.h"
 #include "cli/json_output.h"
 #include "cli/progress_line.h"
-#include "store/pg_stores.h"
 
 namespace waybill {
 namespace {
@@ -28,14 +28,9 @@ struct WaitingSession {
 
 int with_waiting(const GlobalOptions& options, const WaitingOptions& wanted,
                  const std::function<int(const WaitingSession&)>& act) {
-  const auto config = configuration(options);
-  if (!config) return 1;
-  Log log = quiet_log();
-  const auto reading = open_reading(*config, wanted.org, log);
-  if (!reading) return failed(reading.error().what);
-  const auto shards = read_shards(reading->database.address);
-  if (!shards) return failed(shards.error().what);
-  return act({*config, reading->org, *make_waiting_store(reading->database.address, *shards)});
+  return on_organisation(options, wanted.org, [&](const Config& config, const Reading& reading) {
+    return act({config, reading.org, *make_waiting_store(reading.database.address, reading.shards)});
+  });
 }
 
 Result<std::optional<Seconds>> seconds_in(const char* option, const std::string& text) {

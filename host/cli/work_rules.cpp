@@ -60,6 +60,19 @@ Findings judge_pauses(const std::vector<PausedTarget>& targets) {
   return all;
 }
 
+Findings judge_rates(const std::vector<TargetRate>& rates) {
+  Findings all;
+  for (const auto& [name, order] : rates)
+    all.push_back({Level::note, "rates",
+                   name.target + " of organisation " + name.org + " has a rate of " + rate_text(order.rate) + ", given by " +
+                       order.actor + " at " + format_rfc3339(order.since) +
+                       (order.until ? ", until " + format_rfc3339(*order.until) : ", without an end") +
+                       "; `waybill waiting rate --target " + name.target + whose(name.org) + " --clear` ends it",
+                   "", name.org + ":" + name.target});
+  if (all.empty()) all.push_back({Level::ok, "rates", "no target has a rate that an operator gave it", ""});
+  return all;
+}
+
 Findings judge_lone_findings(const std::vector<LoneFinding>& findings) {
   Findings all;
   for (const auto& found : findings) {

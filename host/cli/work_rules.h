@@ -5,12 +5,14 @@
 
 #include "cli/finding.h"
 #include "store/operations/queue_health.h"
+#include "store/operations/target_store.h"
 #include "store/organisations/org_keys.h"
 
 namespace waybill {
 
 // `outage`: once an outage has lasted so long, attempts count (timeouts.outage).
 Findings judge_pauses(const std::vector<PausedTarget>& targets);
+Findings judge_rates(const std::vector<TargetRate>& rates);
 Findings judge_outages(const std::vector<CoolingTarget>& targets, Millis outage);
 Findings judge_lone_findings(const std::vector<LoneFinding>& findings);
 // `stuck`: alerts.stuck.

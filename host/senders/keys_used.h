@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <mutex>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,7 +10,6 @@
 #include "base/hex.h"
 #include "domain/idempotency.h"
 #include "domain/job.h"
-#include "services/sign.h"
 
 namespace waybill {
 
@@ -24,10 +22,8 @@ inline std::string hash_of_sent(std::string_view bytes) {
 // The ids of the keys with which something was signed for a job, until the job's attempt ends. Safe from any thread.
 class KeysUsed {
  public:
-  void note(const Job* job, std::span<const Secret> keys) {
+  void note(const Job* job, std::string ids) {
     if (job == nullptr) return;
-    std::string ids;
-    for (const auto& key : keys) ids += (ids.empty() ? "" : " ") + key_id(key);
     const std::lock_guard lock(mutex_);
     ids_[job] = std::move(ids);
     any_.store(true, std::memory_order_relaxed);

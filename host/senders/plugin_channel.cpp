@@ -4,6 +4,7 @@
 #include "base/json_writer.h"
 #include "base/utf8.h"
 #include "senders/plugin_sender.h"
+#include "services/sign.h"
 
 namespace waybill {
 namespace {
@@ -47,8 +48,8 @@ bool PluginSender::sign(std::string_view name, std::span<const std::string_view>
     const auto secrets = parts_.secrets->current();
     const auto* operators = secrets->signing_keys(name);
     if (operators == nullptr) return false;
-    sign_hmac_sha256(*operators, parts, sink);
-    keys_used_.note(job, *operators);
+    sign_hmac_sha256(operators->keys, parts, sink);
+    keys_used_.note(job, operators->ids);
     return true;
   }
   const Channel& channel = *job->channel;
@@ -65,7 +66,7 @@ bool PluginSender::sign(std::string_view name, std::span<const std::string_view>
     keys.push_back(channel.signs_with_text ? *secret : signing_key_of(*secret));
   }
   sign_hmac_sha256(keys, parts, sink);
-  keys_used_.note(job, keys);
+  keys_used_.note(job, ids_of(keys));
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include "base/file_text.h"
 #include "base/json_document.h"
 #include "base/json_reader.h"
+#include "services/sign.h"
 
 namespace waybill {
 namespace {
@@ -105,8 +106,10 @@ Secret signing_key_of(const Secret& secret) { return signing_key(secret).value_o
 
 Secrets::Secrets(Values values) : values_(std::move(values)) {
   for (const auto& [name, secrets] : values_) {
-    for (const auto& secret : secrets) signing_keys_[name].push_back(signing_key_of(secret));
     if (secrets.empty()) continue;
+    auto& signing = signing_keys_[name];
+    for (const auto& secret : secrets) signing.keys.push_back(signing_key_of(secret));
+    signing.ids = ids_of(signing.keys);
     if (auto key = private_key_in(secrets.front().expose())) private_keys_.emplace(name, std::move(*key));
   }
 }
@@ -149,9 +152,9 @@ const std::vector<Secret>* Secrets::find(std::string_view name) const {
   return found == values_.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-const std::vector<Secret>* Secrets::signing_keys(std::string_view name) const {
+const SigningKeys* Secrets::signing_keys(std::string_view name) const {
   const auto found = signing_keys_.find(name);
-  return found == signing_keys_.end() || found->second.empty() ? nullptr : &found->second;
+  return found == signing_keys_.end() ? nullptr : &found->second;
 }
 
 const PrivateKey* Secrets::private_key(std::string_view name) const {

@@ -19,6 +19,11 @@ namespace waybill {
 // The key that a secret stands for: the rest of "whsec_..." decoded from base64, else its own bytes.
 Secret signing_key_of(const Secret& secret);
 
+struct SigningKeys {
+  std::vector<Secret> keys;
+  std::string ids;  // ids_of(keys), worked out once
+};
+
 class Secrets {
  public:
   using Values = std::map<std::string, std::vector<Secret>, std::less<>>;  // newest first
@@ -32,13 +37,13 @@ class Secrets {
 
   const std::vector<Secret>* find(std::string_view name) const;  // null if unknown
   // The same as keys for signatures: a value written as "whsec_" + base64 is decoded.
-  const std::vector<Secret>* signing_keys(std::string_view name) const;
+  const SigningKeys* signing_keys(std::string_view name) const;
   // The newest value as a key: PEM, or the `private_key` of a service account in JSON. Null: unknown, or no key.
   const PrivateKey* private_key(std::string_view name) const;
 
  private:
   Values values_;
-  Values signing_keys_;
+  std::map<std::string, SigningKeys, std::less<>> signing_keys_;
   std::map<std::string, PrivateKey, std::less<>> private_keys_;
 };
 

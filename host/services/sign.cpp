@@ -51,11 +51,17 @@ std::string key_id(const Secret& key) {
   return to_hex({reinterpret_cast<const char*>(mac.data()), kBytes});
 }
 
+std::string ids_of(std::span<const Secret> keys) {
+  std::string ids;
+  for (const auto& key : keys) ids += (ids.empty() ? "" : " ") + key_id(key);
+  return ids;
+}
+
 bool sign_hmac_sha256(const Secrets& secrets, std::string_view name, std::span<const std::string_view> parts,
                       const std::function<void(const Mac&)>& sink) {
   const auto* keys = secrets.signing_keys(name);
   if (keys == nullptr) return false;
-  sign_hmac_sha256(*keys, parts, sink);
+  sign_hmac_sha256(keys->keys, parts, sink);
   return true;
 }
 

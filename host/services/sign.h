@@ -21,6 +21,7 @@ bool sign_hmac_sha256(const Secrets& secrets, std::string_view name, std::span<c
 
 // What tells a key from others and does not give it away: the first 16 hexadecimal digits of the HMAC of "waybill-key-id".
 std::string key_id(const Secret& key);
+std::string ids_of(std::span<const Secret> keys);  // with blanks between them
 
 // The same with these keys.
 void sign_hmac_sha256(std::span<const Secret> keys, std::span<const std::string_view> parts,

@@ -61,14 +61,47 @@ Result<void> end_page(WaitingStore& store, const WaitingOrder& order, std::vecto
   return {};
 }
 
-std::string why_not_rerouted(const WaitingDelivery& one, const Contract& to, Timestamp now) {
+// `body`: null, if it is not kept any more.
+std::string why_not_rerouted(const WaitingDelivery& one, const ActionTypes& types, const Contract& to, Timestamp now,
+                             const std::string* body) {
   if (one.kind != "intent")
     return "only intents are rerouted: an action goes where its form or pipeline says, and a notification to its channel";
   if (one.history.maybe_sent) return "an attempt may have been sent to " + one.target + " already";
   if (one.has_begun) return "its plugin has begun it for " + one.target;
   if (const auto deadline = to.deadline(one.created); deadline && *deadline <= now)
     return "its deadline under the contract of " + to.target + " has passed";
+  if (body == nullptr) return "what it holds is not kept any more";
+  if (const auto problems = types.check_payload(to.action_type, *body); !problems.empty())
+    return "its payload is not valid for " + to.target + ": " + problems.front().field + ": " + problems.front().message;
   return {};
+}
+
+template <class Value>
+const Value* value_of(const std::map<DeliveryId, Value>& all, const WaitingDelivery& one) {
+  const auto found = all.find(one.id);
+  return found == all.end() ? nullptr : &found->second;
+}
+
+// Of each why it stays; empty: it goes. Their bodies are read part by part.
+Result<std::vector<std::string>> why_not_rerouted(WaitingStore& store, const ActionTypes& types, OrgId org, const Contract& to,
+                                                  std::span<const WaitingDelivery> items, Timestamp now) {
+  const auto sizes = store.body_sizes(org, items);
+  TRY(sizes);
+  const auto size_of = [&](const WaitingDelivery& one) {
+    const auto* size = value_of(*sizes, one);
+    return size == nullptr ? 0 : *size;
+  };
+  std::vector<std::string> all;
+  while (!items.empty()) {
+    std::size_t number = 1;
+    for (auto bytes = size_of(items[0]); number < items.size(); ++number)
+      if (bytes += size_of(items[number]); bytes > kMaxBodiesHeld) break;
+    const auto bodies = store.bodies(org, items.first(number));
+    TRY(bodies);
+    for (const auto& one : items.first(number)) all.push_back(why_not_rerouted(one, types, to, now, value_of(*bodies, one)));
+    items = items.subspan(number);
+  }
+  return all;
 }
 
 Result<void> reroute_page(WaitingStore& store, const ActionTypes& types, const WaitingOrder& order, const Contract& to,
@@ -77,20 +110,14 @@ Result<void> reroute_page(WaitingStore& store, const ActionTypes& types, const W
     if (one.kind == "intent" && one.action_type != to.action_type)
       return fail(Error::Kind::invalid, "target \"" + to.target + "\" is of action type " + to.action_type + ", but \"" +
                                             one.target + "\" of " + one.action_type);
-  const auto bodies = store.bodies(order.org, items);
-  TRY(bodies);
+  auto why = why_not_rerouted(store, types, order.org, to, items, now);
+  TRY(why);
   std::vector<WaitingDelivery> chosen;
-  for (auto& one : items) {
-    auto why = why_not_rerouted(one, to, now);
-    const auto body = bodies->find(one.id);
-    if (why.empty() && body == bodies->end()) why = "what it holds is not kept any more";
-    if (why.empty())
-      if (const auto problems = types.check_payload(to.action_type, body->second); !problems.empty())
-        why = "its payload is not valid for " + to.target + ": " + problems.front().field + ": " + problems.front().message;
-    if (why.empty())
-      chosen.push_back(std::move(one));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (why->at(i).empty())
+      chosen.push_back(std::move(items[i]));
     else
-      refuse(done, std::move(one), std::move(why));
+      refuse(done, std::move(items[i]), std::move(why->at(i)));
   }
   if (order.dry_run || chosen.empty()) {
     done.count += chosen.size();

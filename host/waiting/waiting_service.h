@@ -29,6 +29,7 @@ struct WaitingDone {
   std::optional<DeliveryCursor> next{};  // none: it came to the end; else ask again, with this as `after`
 };
 inline constexpr std::size_t kMaxExamples = 100;
+inline constexpr std::size_t kMaxBodiesHeld = 8 << 20;  // bytes of what is read at once to be checked, or one body
 
 // Told after each transaction how many are done.
 using WaitingProgress = std::function<void(const WaitingDone&)>;

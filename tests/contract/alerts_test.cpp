@@ -83,6 +83,24 @@ TEST_F(AlertContract, ATellingThatWasLeftHalfDoneIsFinishedAsItWas) {  // F13
   EXPECT_EQ(next[0].incidents[0].count, 2u);
 }
 
+// O7: the repetition had been told after the backup, and is forgotten by the restore; the receiver may know its reference
+TEST_F(AlertContract, AfterARestoreARepetitionHasAReferenceOfItsOwn) {  // F13
+  raise("target:a");
+  tell_all();
+  pass("16 minutes");
+  raise("target:a");
+  const auto before = notifications();
+  ASSERT_EQ(before.size(), 1u);
+  const auto restore = [&] { sql.execute("UPDATE alerts SET telling = NULL, telling_count = NULL"); };
+  restore();
+  EXPECT_EQ(notifications().at(0).reference, before[0].reference) << "what a host left half done is one message";
+  restore();
+  sql.execute("INSERT INTO restores (restored_to, actor) VALUES (now(), 'ada')");
+  const auto after = notifications();
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_NE(after[0].reference, before[0].reference);
+}
+
 TEST_F(AlertContract, AnIncidentThatGoesOnIsQuietForAWhile) {  // F13
   raise("target:a");
   tell_all();

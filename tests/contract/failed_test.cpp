@@ -133,6 +133,40 @@ TEST_F(FailedContract, WhatIsRefusedKeepsNothingElseFromItsTurn) {
             "rejected");
 }
 
+// O5 T16
+TEST_F(FailedContract, ACallLooksAtABoundedNumberAndTheNextOneGoesOn) {
+  for (int i = 0; i < 5; ++i) ended("a-" + std::to_string(i), Status::exhausted);
+  ended("rare", Status::exhausted, "sms.b");
+  ended("last", Status::exhausted);
+  const auto store = make_failed_store(address, kResendRate, 3);
+  ResendOrder order{.filter = {.target = "sms.b"}, .actor = "ada"};
+  std::vector<std::string> found;
+  for (int calls = 1;; ++calls) {
+    const auto done = store->resend(kDefaultOrg, order);
+    ASSERT_TRUE(done) << done.error().what;
+    EXPECT_EQ(done->more, calls < 3);
+    for (const auto& one : done->items) found.push_back(std::to_string(calls) + " " + one.letter.reference);
+    if (!done->next) break;
+    EXPECT_GT(done->asked, Timestamp{});
+    order.after = done->next;
+  }
+  EXPECT_EQ(found, std::vector<std::string>{"2 rare"}) << "in the second call";
+  EXPECT_EQ(claim(route("sms.b"), 9, {99}).rows.size(), 1u);
+}
+
+// O5
+TEST_F(FailedContract, IdsAndFiltersTogetherMeanBoth) {
+  FailedFilter both{.target = "sms.a"};
+  both.ids = {ended("a", Status::exhausted), ended("b", Status::exhausted, "sms.b")};
+  const auto done = resend({.filter = both});
+  EXPECT_EQ(done.count, 1u);
+  ASSERT_EQ(done.items.size(), 2u);
+  EXPECT_FALSE(done.more);
+  both.target.clear();
+  both.since = failed->list(kDefaultOrg, {.reference = "b"}, 1, {})->items.at(0).ended;
+  EXPECT_EQ(resend({.filter = both}).items.at(0).letter.reference, "b");
+}
+
 // O5
 TEST_F(FailedContract, ADryRunWritesNothingAndTellsTheSame) {
   ended("one", Status::exhausted);

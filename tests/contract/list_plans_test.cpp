@@ -264,6 +264,27 @@ TEST_F(ListPlans, APageLooksAtABoundedNumberOfRows) {
                                           {"0"},
                                           {"51"},
                                           {walked}})},
+      {"failed_to_be_resent", combinations({{"1"},
+                                            {"NULL", "'4711'"},
+                                            {"NULL", "'target-1'", "'none'"},
+                                            {"NULL", "'intent'"},
+                                            {"NULL"},
+                                            {"NULL", "'none'"},
+                                            {"NULL", "'exhausted'"},
+                                            {"0", kMiddle},
+                                            {"0"},
+                                            {kEnd, kMiddle},
+                                            {walked}})},
+      {"failed_of_ids", combinations({{"1"},
+                                      {"NULL", "'none'"},
+                                      {"NULL", "'target-1'"},
+                                      {"NULL"},
+                                      {"NULL"},
+                                      {"NULL"},
+                                      {"NULL"},
+                                      {"0"},
+                                      {kEnd},
+                                      {"ARRAY[(1::bigint << 52) + 1024, (1::bigint << 52) + 2048, 77]"}})},
       {"waiting_deliveries", combinations({{"1"},
                                            {"NULL", "'target-1'", "'none'"},
                                            {"NULL", "'form'"},
@@ -343,6 +364,49 @@ TEST_F(ListPlans, APageLooksAtABoundedNumberOfRows) {
       ASSERT_EQ(found, "");
     }
   EXPECT_GT(asked, 250u);
+}
+
+// T16 O5: `waybill queue` and the commands on what waits, however long the queue is and whatever stands still
+TEST_F(ListPlans, TheQueueIsToldAndWorkedOnFromABoundedNumberOfRows) {
+  sql.execute("UPDATE ready SET due_at = now() + interval '1 hour' WHERE delivery_id / 1024 % 2 = 0");
+  sql.execute(
+      "INSERT INTO rate_orders (org_id, target, count, per, actor) SELECT org_id, target, 1, 1000000, actor FROM target_pauses");
+  sql.execute("ANALYZE ready; ANALYZE rate_orders");
+  sql.execute("UPDATE pg_class SET reltuples = reltuples * 50 WHERE oid IN ('ready'::regclass, 'rate_orders'::regclass)");
+  const std::string
+      walked = std::to_string(kWalked),
+      some = "'" +
+             sql.text("SELECT array_agg(delivery_id) FROM (SELECT delivery_id FROM ready ORDER BY delivery_id LIMIT 200) r") +
+             "'";
+  const std::vector<std::string> of_routes{"'{0,0,0,0}'", "'{1,2,3,4}'", walked};
+  const std::string routes = of_routes[0] + ", " + of_routes[1] + ", " + of_routes[2];
+  const std::map<std::string, std::vector<std::string>> statements{
+      {"routes_with_work", combinations({{"NULL", "'target-1'", "'none'"}, {"NULL", "'sms'"}, {walked}})},
+      {"routes_of_org_with_work",
+       combinations({{"1", "2"}, {"NULL", "'target-1'", "'none'"}, {"NULL", "'sms'"}, {"1"}, {walked}})},
+      {"length_of_routes", {routes}},
+      {"reasons_of_retries", {routes}},
+      {"quarantined_of_queue", combinations({{"NULL", "1"}, {walked}})},
+      {"arrivals_of_late", combinations({{"1"}, {walked}, {"300000", "86400000"}})},
+      {"ends_of_late", combinations({{"1"}, {walked}, {"300000", "86400000"}})},
+      {"keys_of_routes", {"'{1,2,3,4}'"}},
+      {"stops_of_queue", combinations({{"NULL", "1", "2", "3"}, {"100"}})},
+      {"ordered_rates_of_queue", combinations({{"NULL", "1", "2", "3"}, {"100"}})},
+      {"named_organisations", {"'{1,2}'"}},
+      {"body_sizes_of_waiting", {"0, 1, " + some}},
+      {"bodies_of_waiting", {"0, 1, " + some}},
+      {"take_waiting", {"0, 1, " + some + ", -1"}},
+      {"reroute_waiting", {"0, 1, " + some + ", 1, 'target-1', 'target-2', 'ada', 'test'"}}};
+  std::set<std::string> names;
+  for (const auto& [name, calls] : statements) names.insert(name);
+  prepare(names);
+  session->execute("RESET ROLE");
+  for (const auto& [name, calls] : statements)
+    for (const auto& parameters : calls) {
+      session->execute("BEGIN");
+      EXPECT_EQ(faults(name, parameters, 2 * kWalked + 100), "");  // a delivery stands in one of two tables
+      session->execute("ROLLBACK");
+    }
 }
 
 // T16: a list of what is rare goes on from where a page stopped, and has all of it in the end

@@ -2,6 +2,7 @@
 #include "maintenance/restore_fence.h"
 
 #include "contract/hosts_world.h"
+#include "store/operations/failed_store.h"
 
 namespace waybill::testing {
 namespace {
@@ -84,6 +85,44 @@ TEST_F(RestoreFence, WhatCannotHaveBeenSentYetStays) {
   EXPECT_EQ(end_of("later"), "pending ");
   EXPECT_EQ(end_of("after_outage"), "exhausted restored") << "somebody may have ended the outage sooner";
   EXPECT_EQ(end_of("tried"), "exhausted restored") << "somebody may have resumed or rerouted it";
+}
+
+// O7: a host ran after the restore and somebody sent again what the first fence had ended; then the fence is run once more
+TEST_F(RestoreFence, AReplayThatWasOrderedAfterTheMomentStays) {
+  one_shot("since");
+  one_shot("before");
+  const auto restored = now();
+  ASSERT_EQ(fenced({.restored_to = restored}).ended, 2);
+  const auto store = make_failed_store(address, 10);
+  const auto resent = [&](const std::string& ref) {
+    const auto done = store->resend(kDefaultOrg, {.filter = {.reference = ref}, .actor = "ada", .include_maybe_sent = true});
+    return done ? done->count : 0;
+  };
+  ASSERT_EQ(resent("before"), 1u);
+  const auto second = now();
+  ASSERT_EQ(resent("since"), 1u);
+  EXPECT_EQ(fenced({.restored_to = second, .dry_run = true, .force = true}).ended, 1) << "this one may have been sent since";
+  EXPECT_EQ(fenced({.restored_to = restored, .force = true}).ended, 0);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE status = 'due'"), 2);
+}
+
+// O7
+TEST_F(RestoreFence, AStageThatWasRunAgainAfterTheMomentStays) {
+  one_shot("charge");
+  const auto before = now();
+  sql.execute("SET session_replication_role = replica");  // there is no version of the pipeline
+  sql.execute(
+      "INSERT INTO pipeline_submissions (shard, submission_id, org_id, version_id, pipeline, state, step, routes, metadata, "
+      "created_at) SELECT shard, id, org_id, 1, 'charge', 'CHARGE', 2, '{}', '{}', created_at FROM submissions");
+  sql.execute(
+      "INSERT INTO pipeline_repairs (shard, submission_id, step, org_id, from_state, to_state) SELECT shard, id, 2, org_id, "
+      "'CHARGE', 'CHARGE' FROM submissions");
+  sql.execute("SET session_replication_role = DEFAULT");
+  EXPECT_EQ(fenced({.restored_to = before, .dry_run = true, .force = true}).ended, 0);
+  sql.execute("UPDATE pipeline_repairs SET step = 1");
+  EXPECT_EQ(fenced({.restored_to = before, .dry_run = true, .force = true}).ended, 1) << "that was an earlier stage";
+  sql.execute("UPDATE pipeline_repairs SET step = 2");
+  EXPECT_EQ(fenced({.restored_to = now(), .dry_run = true, .force = true}).ended, 1) << "it was in the backup";
 }
 
 // O7

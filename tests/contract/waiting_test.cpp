@@ -240,6 +240,57 @@ TEST_F(WaitingContract, WhatMayHaveBeenSentAndWhatDoesNotFitStays) {
   EXPECT_EQ(claim(route("sms.a"), 9, {1}).rows.size(), 3u);
 }
 
+// A store that notes how many bytes of bodies it gives at once.
+class CountedBodies final : public WaitingStore {
+ public:
+  explicit CountedBodies(WaitingStore& store) : store_(store) {}
+  Result<std::optional<OrgId>> organisation(const std::string& name) override { return store_.organisation(name); }
+  Result<WaitingPage> list(OrgId org, const WaitingFilter& filter, std::size_t most,
+                           const std::optional<DeliveryCursor>& after) override {
+    return store_.list(org, filter, most, after);
+  }
+  Result<std::vector<DeliveryId>> end(OrgId org, std::span<const WaitingDelivery> chosen, const EndOfWaiting& settle,
+                                      const std::string& reason, const Operator& by) override {
+    return store_.end(org, chosen, settle, reason, by);
+  }
+  Result<std::map<DeliveryId, std::size_t>> body_sizes(OrgId org, std::span<const WaitingDelivery> chosen) override {
+    return store_.body_sizes(org, chosen);
+  }
+  Result<std::map<DeliveryId, std::string>> bodies(OrgId org, std::span<const WaitingDelivery> chosen) override {
+    auto all = store_.bodies(org, chosen);
+    std::size_t bytes = 0;
+    if (all)
+      for (const auto& [id, body] : *all) bytes += body.size();
+    given.push_back(bytes);
+    return all;
+  }
+  Result<std::vector<DeliveryId>> reroute(OrgId org, std::span<const WaitingDelivery> chosen, const NewRoute& route,
+                                          const Operator& by) override {
+    return store_.reroute(org, chosen, route, by);
+  }
+
+  std::vector<std::size_t> given;
+
+ private:
+  WaitingStore& store_;
+};
+
+// O5: a page is two hundred, and each may be of a megabyte
+TEST_F(WaitingContract, OfLargeBodiesFewAreReadAtOnce) {
+  const std::string text(std::size_t{3} << 20, 'x');
+  for (const auto* ref : {"a", "b", "c", "d", "e"}) submit({item(ref, "{\"text\":\"" + text + "\"}", "sms.a")});
+  submit({item("wrong", R"({"text":"wrong"})", "sms.a")});
+  submit({item("huge", "{\"text\":\"" + text + text + text + "\"}", "sms.a")});
+  CountedBodies store(*waiting);
+  const auto done = reroute_waiting(store, *registry, types, order(), "sms.b");
+  ASSERT_TRUE(done) << done.error().what;
+  EXPECT_EQ(done->count, 6u);
+  EXPECT_EQ(done->refused, 1u);
+  ASSERT_GE(store.given.size(), 4u);
+  for (const auto bytes : store.given)
+    EXPECT_TRUE(bytes <= kMaxBodiesHeld || bytes == 3 * text.size() + std::string(R"({"text":""})").size()) << bytes;
+}
+
 // The statement looks again: the host may have tried it since the list was read.
 TEST_F(WaitingContract, WhatIsTriedMeanwhileStays) {  // O5
   submit({item("a", "{}", "sms.a")});

@@ -165,6 +165,15 @@ TEST_F(Doctor, CountsWhatWaitsForATarget) {  // O4
   EXPECT_TRUE(eventually([&] { return has(visit().said("outages"), "; 2 wait"); })) << visit().text;
 }
 
+TEST_F(Doctor, TellsOfARateThatAnOperatorGave) {  // O4 O5
+  start_host();
+  EXPECT_EQ(visit().level("rates"), "ok");
+  ASSERT_EQ(installation().command({"waiting", "rate", "--target", "sms.once", "--per-minute", "7"}).exit_code, 0);
+  const auto found = visit();
+  EXPECT_EQ(found.level("rates", "default:sms.once"), "note") << found.text;
+  EXPECT_TRUE(has(found.said("rates"), "sms.once of organisation default has a rate of 7/m, given by ")) << found.text;
+}
+
 TEST_F(Doctor, NamesFilesThatAStartWouldRefuse) {  // O4
   const auto secret = installation().folder() / "token";
   write_file(secret, "value");

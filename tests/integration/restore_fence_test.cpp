@@ -1,5 +1,6 @@
 // waybill restore-fence as an operator uses it after a restore, and what a pipeline does of which a later action may have been
 // sent.  O7
+#include "docs/source_tree.h"
 #include "support/pipeline_world.h"
 
 namespace waybill::testing {
@@ -107,6 +108,33 @@ TEST_F(AfterRestore, LaterOneShotsOfAPipelineAreNotSentAgainEither) {
   wait_for_state("order-2", "DONE");
   wait_for_state("order-2~thank~3", "THANKED");
   EXPECT_EQ(calls("/charge"), 1u) << "what was handed in since is not in doubt";
+}
+
+// O7 F15: each line of Waybill's on the page, in its order, but for the one that needs a server's roles
+TEST_F(AfterRestore, TheCommandsOfThePageRunAsTheyStand) {
+  targets.push_back(target("sms.otp", "sms", gateway.url(), "one_shot", 0, {"invalid_request"}));
+  use_targets();
+  std::vector<std::string> ran;
+  for (const auto& line : lines_of(source_folder() / "docs/operations/disaster-recovery.md")) {
+    const auto begin = line.find_first_not_of(' ');
+    if (begin == std::string::npos || line.compare(begin, 8, "waybill ") != 0 || line.substr(begin) == "waybill roles") continue;
+    auto words = line.substr(begin + 8);
+    const std::string moment_of_page = "2026-11-23T09:30:00Z";
+    if (const auto at = words.find(moment_of_page); at != std::string::npos) words.replace(at, moment_of_page.size(), moment());
+    ran.push_back(words);
+    const auto done = run({.arguments = {"/bin/sh", "-c", waybill_program().string() + " " + words},
+                           .environment = {{"WAYBILL_CONFIG", installation().config().string()}},
+                           .folder = "/"});
+    EXPECT_EQ(done.exit_code, 0) << line << "\n" << done.out << done.err;
+    if (words.starts_with("target pause")) {
+      ASSERT_EQ(post_intent(client(), sms_intent("held", "sms.otp")).status, 200);
+      const auto why = installation().command({"explain", "held"}).out;
+      EXPECT_NE(why.find("target sms.otp was paused at "), std::string::npos) << why;
+      EXPECT_NE(why.find("held after the restore"), std::string::npos) << why;
+    }
+  }
+  EXPECT_GE(ran.size(), 8u);
+  EXPECT_EQ(wait_for_end(client(), "held")["status"], "accepted") << "since its target was resumed";
 }
 
 // O7

@@ -28,7 +28,8 @@ SELECT kind, sum(more)::bigint AS occurrences FROM done GROUP BY kind;
 -- Reserves notifications: gives each incident that is due a reference to send under, or one reference for all of an organisation's
 -- if there are too many. If too many organisations besides the operator's have some, one is for all of theirs. One host at a time
 -- reserves, so that the caps hold for all hosts together. FOR UPDATE reads the newest version of each row and so skips what
--- another host reserved a moment ago.
+-- another host reserved a moment ago. After a restore references are new ones: those of incidents that were open at the restored moment may
+-- have been sent since, and a receiver that knows them would drop what is told now.
 -- `:quiet`: milliseconds between two notifications of an incident, which is also the window of the caps.
 -- `:most`: notifications of an organisation in that window, and organisations besides the operator's; if more are due they are
 -- summed up.
@@ -38,7 +39,8 @@ WITH turn AS MATERIALIZED (
   SELECT pg_try_advisory_xact_lock(hashtext('waybill-alerts:' || current_schema())) AS mine),
 due AS MATERIALIZED (
   SELECT a.org_id, a.incident, a.count,
-         a.org_id || ':' || a.incident || ':' || micros(a.first_at) || ':' || a.told AS key
+         a.org_id || ':' || a.incident || ':' || micros(a.first_at) || ':' || a.told
+           || coalesce((SELECT ':' || micros(max(restored_to)) FROM restores), '') AS key
   FROM alerts a
   WHERE (SELECT mine FROM turn) AND a.telling IS NULL AND a.count > a.told
     AND (a.told_at IS NULL OR a.told_at <= now() - :quiet::bigint * interval '1 millisecond')

@@ -22,7 +22,7 @@ WHERE (:target::text IS NULL OR k.target = :target) AND (:action_type::text IS N
 ORDER BY f.shard, f.route_id;
 
 -- name: routes_of_org_with_work
--- The same of one organisation, by its newest contracts.
+-- The same of one organisation, by its newest contracts. LIMIT keeps it to a probe for each: an EXISTS may be joined to the whole queue.
 -- takes: org, target, action_type, shards, most
 -- returns: shard number, route_id number, org_id number, target text, action_type text, contract text, seen number
 SELECT n.shard, c.route_id, :org::integer AS org_id, k.target, k.action_type, c.contract, c.seen
@@ -32,8 +32,8 @@ CROSS JOIN LATERAL (
   SELECT j ->> 'actionType' AS action_type, CASE WHEN j ? 'form' THEN 'sender:' || (j ->> 'actionType') ELSE j ->> 'target' END AS target
   FROM (SELECT c.contract::jsonb AS j) x) k
 CROSS JOIN generate_series(0, :shards::integer - 1) AS n(shard)
+CROSS JOIN LATERAL (SELECT FROM ready r WHERE r.shard = n.shard AND r.route_id = c.route_id AND r.queued LIMIT 1) one
 WHERE (:target::text IS NULL OR k.target = :target) AND (:action_type::text IS NULL OR k.action_type = :action_type)
-  AND EXISTS (SELECT FROM ready r WHERE r.shard = n.shard AND r.route_id = c.route_id AND r.queued)
 ORDER BY n.shard, c.route_id;
 
 -- name: length_of_routes
@@ -136,21 +136,26 @@ FROM since LEFT JOIN (
 SELECT route_id, org_id, c ->> 'actionType' AS action_type, CASE WHEN c ? 'form' THEN 'sender:' || (c ->> 'actionType') ELSE c ->> 'target' END AS target
 FROM (SELECT route_id, org_id, contract::jsonb AS c FROM contract_snapshots WHERE route_id = ANY (:routes::integer[])) t;
 
+-- part: of_org
+-- As a range of the key's first column, so that an index serves both: null allows any organisation.
+org_id BETWEEN coalesce(:org::integer, 0) AND coalesce(:org::integer, 2147483647)
+
 -- name: stops_of_queue
 -- Lists what stops sending: pauses, and outages with what cools down, of so many each at most. Null allows any organisation.
 -- takes: org, most
 -- returns: org_id number, target text, is_paused flag, reason text, until time?
 (SELECT org_id, target, true AS is_paused, reason, NULL::bigint AS until FROM target_pauses
- WHERE :org::integer IS NULL OR org_id = :org ORDER BY org_id, target LIMIT :most::bigint)
+ WHERE {{of_org}} ORDER BY org_id, target LIMIT :most::bigint)
 UNION ALL
 (SELECT org_id, target, false, reason, micros(until) FROM target_outages
- WHERE :org::integer IS NULL OR org_id = :org ORDER BY org_id, target LIMIT :most::bigint);
+ WHERE {{of_org}} ORDER BY org_id, target LIMIT :most::bigint);
 
 -- name: ordered_rates_of_queue
--- Lists operators' rates in force. Null allows any organisation.
--- takes: org
+-- Lists operators' rates in force, of so many at most. Null allows any organisation.
+-- takes: org, most
 -- returns: org_id number, target text, count number, per number
-SELECT org_id, target, count, per FROM rate_orders WHERE (:org::integer IS NULL OR org_id = :org) AND (until IS NULL OR until > now());
+SELECT org_id, target, count, per FROM rate_orders
+WHERE {{of_org}} AND (until IS NULL OR until > now()) ORDER BY org_id, target LIMIT :most::bigint;
 
 -- name: named_organisations
 -- Reads the names of organisations, and the time now in each row; one row with nulls says that none was asked for.

@@ -168,7 +168,7 @@ class PgBacklogStore final : public BacklogStore {
       at->second.stop_reason = row.reason();
       at->second.cooldown_until = row.until();
     }
-    const auto rates = connection.run(sql::ordered_rates_of_queue, {org});
+    const auto rates = connection.run(sql::ordered_rates_of_queue, {org, std::to_string(kMaxQueueRoutes)});
     TRY(rates);
     for (const auto row : *rates)
       if (const auto at = found.find({{row.org_id()}, std::string(row.target())}); at != found.end())

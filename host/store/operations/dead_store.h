@@ -83,8 +83,10 @@ struct ReplayItem {
 };
 struct Replays {
   std::size_t count = 0;  // replayed, or to be replayed
-  bool more = false;      // more letters match than one call takes
-  std::vector<ReplayItem> items;
+  bool more = false;      // more letters match than one call takes, or it did not look at all
+  std::vector<ReplayItem> items{};
+  std::optional<DeliveryCursor> next{};  // of failed deliveries: ask again, with this as `after`
+  Timestamp asked{};                     // then: the database's time
 };
 
 // An action of a clone, with its present contract.

@@ -63,27 +63,48 @@ LEFT JOIN LATERAL (
 WHERE f.fits OR d.place = :max_walked::bigint
 ORDER BY d.ended_at DESC, d.id DESC LIMIT :most::bigint;
 
--- name: failed_to_be_resent
--- Lists failed deliveries in the order in which they are sent again, the oldest first and behind all others those that are not, with what decides that. Null allows any
--- value. They ended at `:since` or later and before `:until`, both in microseconds; of `:ids`, if it is not null, those that are the
--- organisation's. Those that were sent again are listed for ids only. One that may have been sent has an attempt that may have been, or
--- ended after a restore.
--- takes: org, reference, target, kind, belongs_to, reason, status, since, until, ids, rejected_too, maybe_sent_too, most
--- returns: {{failed_columns}}, policy text?, is_sent_again flag, may_be_sent flag
-SELECT {{failed_columns}},
+-- part: resend_columns
+-- What is read of a failed delivery that somebody wants to send again. One that may have been sent has an attempt that may have been, or ended
+-- after a restore.
+-- returns: policy text?, is_sent_again flag, may_be_sent flag
+{{failed_columns}},
        c.policy,
        {{sent_again}} AS is_sent_again,
        coalesce(d.reason, '') = 'restored'
          OR EXISTS (SELECT FROM attempts a WHERE a.shard = d.shard AND a.delivery_id = d.id AND coalesce(a.maybe_sent, true)) AS may_be_sent
-FROM deliveries d
+
+-- name: failed_to_be_resent
+-- Reads a page of failed deliveries to be sent again, the oldest first. It walks an index, and no further than `:max_walked` rows; the row where the
+-- walk stopped for that is answered as well, marked as such. Null allows any value. The page begins behind an end, `:behind_at` (microseconds), and
+-- an id; they ended before `:until`. Those that were sent again do not fit.
+-- takes: org, reference, target, kind, belongs_to, reason, status, behind_at, behind_id, until, max_walked
+-- returns: now time, {{failed_columns}}, {{resend_columns}}, fits flag, walk_stopped flag
+SELECT micros(now()) AS now,
+       {{resend_columns}},
+       f.fits,
+       d.place = :max_walked::bigint AS walk_stopped
+FROM (
+  SELECT *, row_number() OVER (ORDER BY ended_at, id) AS place FROM deliveries
+  WHERE org_id = :org AND status IN ('rejected', 'exhausted') AND (ended_at, id) > (at_micros(:behind_at), :behind_id::bigint)
+    AND ended_at < at_micros(:until)
+  ORDER BY ended_at, id LIMIT :max_walked::bigint) d
+{{of_failed}}
+CROSS JOIN LATERAL (SELECT {{fits_filter}} AND NOT {{sent_again}} AS fits) f
+WHERE f.fits OR d.place = :max_walked::bigint
+ORDER BY d.ended_at, d.id;
+
+-- name: failed_of_ids
+-- Reads those of these failed deliveries that are the organisation's and fit, also those that were sent again, the oldest first. OFFSET keeps it to
+-- their keys, whatever there is. They ended at `:since` or later; the rest is as above.
+-- takes: org, reference, target, kind, belongs_to, reason, status, since, until, ids
+-- returns: {{failed_columns}}, {{resend_columns}}
+SELECT {{resend_columns}}
+FROM unnest(:ids::bigint[]) AS wanted(id)
+CROSS JOIN LATERAL (SELECT * FROM deliveries t WHERE t.shard = (wanted.id & 1023)::smallint AND t.id = wanted.id OFFSET 0) d
 {{of_failed}}
 WHERE d.org_id = :org AND d.status IN ('rejected', 'exhausted') AND {{fits_filter}}
-  AND (:since::bigint IS NULL OR d.ended_at >= at_micros(:since)) AND (:until::bigint IS NULL OR d.ended_at < at_micros(:until))
-  AND CASE WHEN :ids::bigint[] IS NULL THEN NOT {{sent_again}} ELSE d.id = ANY (:ids) END
-ORDER BY s.kind = 'notification' OR d.status = 'rejected' AND NOT :rejected_too::boolean
-           OR coalesce(c.policy, '') = 'one_shot' AND NOT :maybe_sent_too::boolean
-              AND EXISTS (SELECT FROM attempts a WHERE a.shard = d.shard AND a.delivery_id = d.id AND coalesce(a.maybe_sent, true)),
-         d.ended_at, d.id LIMIT :most::bigint;
+  AND d.ended_at >= at_micros(:since) AND d.ended_at < at_micros(:until)
+ORDER BY d.ended_at, d.id;
 
 -- name: bury_failed
 -- Makes failed deliveries of intents dead letters, which they are not by themselves: only a dead letter is replayed. What is one already stays.

@@ -1,6 +1,7 @@
 // Failed deliveries on PostgreSQL. What is sent again becomes a dead letter, if it is none, and goes the way of all replays.
 #include "store/operations/failed_store.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -13,10 +14,6 @@ namespace waybill {
 namespace {
 
 constexpr std::size_t kMaxFailedWalked = 5000;  // for a page: each is looked at with its submission and its contract
-
-std::optional<std::string> micros_text(const std::optional<Timestamp>& time) {
-  return time ? std::optional(std::to_string(time->micros)) : std::nullopt;
-}
 
 Parameters filter_parameters(OrgId org, const FailedFilter& filter) {
   return {std::to_string(org.value),   null_if_empty(filter.reference),  null_if_empty(filter.target),
@@ -73,7 +70,8 @@ Result<FailedPage> failed_page(Connection& connection, OrgId org, const FailedFi
 }
 
 // What is asked here, and not of dead letters.
-std::string why_not_resent(const sql::failed_to_be_resent_row& row, const ResendOrder& order) {
+template <class OneRow>
+std::string why_not_resent(const OneRow& row, const ResendOrder& order) {
   if (row.kind() == "notification")
     return "deliveries to channels are sent again by POST /orgs/{org}/channels/{channel}/recover, or one by one by "
            "POST /orgs/{org}/deliveries/{delivery}/replay";
@@ -85,21 +83,65 @@ std::string why_not_resent(const sql::failed_to_be_resent_row& row, const Resend
   return {};
 }
 
-Result<std::vector<std::pair<FailedDelivery, std::string>>> judge_failed(Connection& connection, OrgId org,
-                                                                         const ResendOrder& order) {
+struct JudgedFailed {
+  FailedDelivery failed;
+  std::string refused;  // why it is not sent again; empty: it is
+};
+struct FoundFailed {
+  std::vector<JudgedFailed> all;
+  std::optional<DeliveryCursor> next;  // where the walk stopped before its end
+  Timestamp asked{};                   // of the last page, if there is a next one
+};
+
+Result<FoundFailed> failed_of_ids(Connection& connection, OrgId org, const ResendOrder& order) {
   Parameters parameters = filter_parameters(org, order.filter);
-  parameters.push_back(micros_text(order.filter.since));
-  parameters.push_back(micros_text(order.filter.until));
+  for (const auto& time : {order.filter.since.value_or(Timestamp{}), order.filter.until.value_or(kEndOfTime)})
+    parameters.emplace_back(std::to_string(time.micros));
   ArrayText ids;
   for (const auto id : order.filter.ids) ids.add(id.value);
-  parameters.push_back(order.filter.ids.empty() ? std::nullopt : std::optional(ids.take()));
-  for (const bool asked : {order.include_rejected, order.include_maybe_sent}) parameters.emplace_back(asked ? "true" : "false");
-  parameters.emplace_back(std::to_string(kMaxReplays + 1));
+  parameters.emplace_back(ids.take());
+  const auto rows = connection.run(sql::failed_of_ids, parameters);
+  TRY(rows);
+  FoundFailed found;
+  for (const auto row : *rows) found.all.push_back({read_failed(row), why_not_resent(row, order)});
+  return found;
+}
+
+// The next page into `found`. False: there is no more to be looked at, or no more room.
+Result<bool> add_failed_page(Connection& connection, OrgId org, const ResendOrder& order, const DeliveryCursor& behind,
+                             std::size_t most_walked, FoundFailed& found) {
+  Parameters parameters = filter_parameters(org, order.filter);
+  for (const auto number : {behind.at.micros, behind.id.value, order.filter.until.value_or(kEndOfTime).micros,
+                            static_cast<std::int64_t>(most_walked)})
+    parameters.emplace_back(std::to_string(number));
   const auto rows = connection.run(sql::failed_to_be_resent, parameters);
   TRY(rows);
-  std::vector<std::pair<FailedDelivery, std::string>> all;
-  for (const auto row : *rows) all.emplace_back(read_failed(row), why_not_resent(row, order));
-  return all;
+  found.next.reset();
+  for (const auto row : *rows) {
+    found.asked = row.now();
+    auto failed = read_failed(row);
+    if (row.fits() && found.all.size() == kMaxReplays) {
+      found.next = DeliveryCursor{found.all.back().failed.ended, found.all.back().failed.id};
+      return false;
+    }
+    if (row.walk_stopped()) found.next = DeliveryCursor{failed.ended, failed.id};
+    if (row.fits()) found.all.push_back({std::move(failed), why_not_resent(row, order)});
+  }
+  return found.next.has_value();
+}
+
+Result<FoundFailed> walk_failed(Connection& connection, OrgId org, const ResendOrder& order, std::size_t most_walked) {
+  FoundFailed found;
+  auto behind = order.after.value_or(DeliveryCursor{order.filter.since.value_or(Timestamp{}), {}});
+  for (std::size_t left = most_walked; left > 0;) {
+    const auto walked = std::min(left, kMaxFailedWalked);
+    const auto goes_on = add_failed_page(connection, org, order, behind, walked, found);
+    TRY(goes_on);
+    if (!*goes_on) break;
+    behind = *found.next;
+    left -= walked;
+  }
+  return found;
 }
 
 ReplayItem refused_item(const FailedDelivery& failed, const std::string& why) {
@@ -130,16 +172,17 @@ Result<void> bury(Connection& connection, OrgId org, const std::vector<DeliveryI
   return {};
 }
 
-Result<Replays> resend_in(Connection& connection, OrgId org, const ResendOrder& order, std::size_t rate) {
-  auto found = judge_failed(connection, org, order);
+Result<Replays> resend_in(Connection& connection, OrgId org, const ResendOrder& order, std::size_t rate,
+                          std::size_t most_walked) {
+  auto found =
+      order.filter.ids.empty() ? walk_failed(connection, org, order, most_walked) : failed_of_ids(connection, org, order);
   TRY(found);
-  const bool more = found->size() > kMaxReplays;
-  if (more) found->pop_back();
+  std::stable_partition(found->all.begin(), found->all.end(), [](const auto& one) { return one.refused.empty(); });
   std::vector<DeliveryId> chosen;
-  for (const auto& [failed, why] : *found)
-    if (why.empty()) chosen.push_back(failed.id);
+  for (const auto& one : found->all)
+    if (one.refused.empty()) chosen.push_back(one.failed.id);
   std::map<DeliveryId, ReplayItem> replayed;
-  Replays all;
+  Replays all{.more = found->next.has_value(), .next = found->next, .asked = found->asked};
   if (!chosen.empty()) {
     TRY(bury(connection, org, chosen));
     DeadFilter letters;
@@ -151,11 +194,11 @@ Result<Replays> resend_in(Connection& connection, OrgId org, const ResendOrder& 
     all.count = done->count;
     for (auto& item : done->items) replayed.emplace(item.letter.id, std::move(item));
   }
-  all.more = more;
-  for (const auto& [failed, why] : *found)
-    all.items.push_back(why.empty() ? std::move(replayed.at(failed.id)) : refused_item(failed, why));
   std::set<DeliveryId> known;
-  for (const auto& [failed, why] : *found) known.insert(failed.id);
+  for (const auto& [failed, why] : found->all) {
+    all.items.push_back(why.empty() ? std::move(replayed.at(failed.id)) : refused_item(failed, why));
+    known.insert(failed.id);
+  }
   for (const auto id : order.filter.ids)
     if (!known.contains(id)) all.items.push_back({.letter = {.id = id}, .refused = "there is no failed delivery of this id"});
   return all;
@@ -163,7 +206,8 @@ Result<Replays> resend_in(Connection& connection, OrgId org, const ResendOrder& 
 
 class PgFailedStore final : public FailedStore {
  public:
-  PgFailedStore(const DatabaseAddress& address, std::size_t rate) : address_(address), rate_(rate) {}
+  PgFailedStore(const DatabaseAddress& address, std::size_t rate, std::size_t most_walked)
+      : address_(address), rate_(rate), most_walked_(most_walked) {}
 
   Result<FailedPage> list(OrgId org, const FailedFilter& filter, std::size_t most, std::optional<DeliveryCursor> after) override {
     Link link(address_, "failed");
@@ -176,7 +220,7 @@ class PgFailedStore final : public FailedStore {
     Link link(address_, "failed");
     return TenantLink(link, WithoutTenantRole::rely_on_statements).transact(org, [&](Connection& connection) -> Result<Replays> {
       if (order.dry_run) TRY(connection.script("SAVEPOINT as_it_was"));
-      auto done = resend_in(connection, org, order, order.rate == 0 ? rate_ : order.rate);
+      auto done = resend_in(connection, org, order, order.rate == 0 ? rate_ : order.rate, most_walked_);
       TRY(done);
       if (order.dry_run) TRY(connection.script("ROLLBACK TO SAVEPOINT as_it_was"));
       return done;
@@ -186,12 +230,13 @@ class PgFailedStore final : public FailedStore {
  private:
   const DatabaseAddress address_;
   const std::size_t rate_;
+  const std::size_t most_walked_;
 };
 
 }  // namespace
 
-std::unique_ptr<FailedStore> make_failed_store(const DatabaseAddress& address, std::size_t rate) {
-  return std::make_unique<PgFailedStore>(address, rate);
+std::unique_ptr<FailedStore> make_failed_store(const DatabaseAddress& address, std::size_t rate, std::size_t most_walked) {
+  return std::make_unique<PgFailedStore>(address, rate, most_walked);
 }
 
 }  // namespace waybill

@@ -55,9 +55,10 @@ struct ResendOrder {
   FailedFilter filter;
   std::string actor;
   bool dry_run = false;
-  bool include_rejected = false;    // what its destination has refused for good
-  bool include_maybe_sent = false;  // one_shots that may have been sent
-  std::size_t rate = 0;             // a second; 0: dead.replay_rate
+  bool include_rejected = false;          // what its destination has refused for good
+  bool include_maybe_sent = false;        // one_shots that may have been sent
+  std::size_t rate = 0;                   // a second; 0: dead.replay_rate
+  std::optional<DeliveryCursor> after{};  // behind where an earlier call stopped
 };
 inline constexpr std::size_t kMaxResendRate = 1000;
 
@@ -68,11 +69,15 @@ class FailedStore {
   virtual Result<FailedPage> list(OrgId org, const FailedFilter& filter, std::size_t most,
                                   std::optional<DeliveryCursor> after) = 0;
   // One transaction; the oldest first, spaced by the rate. A dry run writes nothing. Channels' deliveries are refused: they have
-  // ways of their own.
+  // ways of their own. A call looks at a bounded number of deliveries and takes kMaxReplays, so it may find nothing, and have a
+  // next one.
   virtual Result<Replays> resend(OrgId org, const ResendOrder& order) = 0;
 };
 
-// `rate`: dead.replay_rate.
-std::unique_ptr<FailedStore> make_failed_store(const DatabaseAddress& address, std::size_t rate);
+inline constexpr std::size_t kMaxResendWalked = 50'000;
+
+// `rate`: dead.replay_rate. `most_walked`: how many deliveries one call to resend looks at.
+std::unique_ptr<FailedStore> make_failed_store(const DatabaseAddress& address, std::size_t rate,
+                                               std::size_t most_walked = kMaxResendWalked);
 
 }  // namespace waybill

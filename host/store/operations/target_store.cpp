@@ -122,11 +122,7 @@ class PgTargetStore final : public TargetStore {
   Result<std::vector<TargetRate>> rates() override {
     auto session = Connection::open(address_, "targets");
     TRY(session);
-    const auto rows = session->run(sql::rates_in_force, {std::to_string(kMaxStoppedListed)});
-    TRY(rows);
-    std::vector<TargetRate> all;
-    for (const auto row : *rows) all.push_back({{std::string(row.org()), std::string(row.target())}, order_of(row)});
-    return all;
+    return rates_in_force(*session);
   }
 
   Result<StoppedTargets> stopped(const std::string& after, std::size_t most) override {
@@ -174,6 +170,14 @@ class PgTargetStore final : public TargetStore {
 };
 
 }  // namespace
+
+Result<std::vector<TargetRate>> rates_in_force(Connection& connection) {
+  const auto rows = connection.run(sql::rates_in_force, {std::to_string(kMaxStoppedListed)});
+  TRY(rows);
+  std::vector<TargetRate> all;
+  for (const auto row : *rows) all.push_back({{std::string(row.org()), std::string(row.target())}, order_of(row)});
+  return all;
+}
 
 std::unique_ptr<TargetStore> make_target_store(const DatabaseAddress& address) {
   return std::make_unique<PgTargetStore>(address);

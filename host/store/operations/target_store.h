@@ -85,6 +85,8 @@ class TargetStore {
   virtual Result<StoppedTargets> stopped(const std::string& after, std::size_t most) = 0;
 };
 
+Result<std::vector<TargetRate>> rates_in_force(Connection& connection);  // as TargetStore::rates
+
 std::unique_ptr<TargetStore> make_target_store(const DatabaseAddress& address);
 
 }  // namespace waybill

@@ -99,13 +99,25 @@ SELECT :shard::smallint, submission, now(), :org::integer, delivery, 'waiting_en
        jsonb_build_object('reason', :reason::text)
 FROM unnest(:deliveries::bigint[], :submissions::bigint[]) AS t(delivery, submission);
 
+-- part: body_of_waiting
+-- What the delivery `r` of an intent would send: what an operator gave it, or the body of its submission `s`; null if it is not kept.
+CASE WHEN r.edited THEN (SELECT body FROM edited_payloads WHERE shard = :shard AND delivery_id = r.delivery_id) ELSE s.body END
+
+-- name: body_sizes_of_waiting
+-- Reads how many bytes deliveries of intents would send; null for what is not kept.
+-- takes: shard, org, deliveries
+-- returns: delivery_id number, bytes number?
+SELECT r.delivery_id,
+       octet_length({{body_of_waiting}}) AS bytes
+FROM ready r JOIN submissions s ON s.shard = :shard AND s.id = r.submission_id
+WHERE r.shard = :shard AND r.org_id = :org AND r.delivery_id = ANY (:deliveries::bigint[]);
+
 -- name: bodies_of_waiting
--- Reads what deliveries of intents would send: what an operator gave them, or the submission's body; null if it is not kept.
+-- Reads what deliveries of intents would send; null for what is not kept.
 -- takes: shard, org, deliveries
 -- returns: delivery_id number, body text?
 SELECT r.delivery_id,
-       convert_from(CASE WHEN r.edited THEN (SELECT body FROM edited_payloads WHERE shard = :shard AND delivery_id = r.delivery_id)
-                         ELSE s.body END, 'UTF8') AS body
+       convert_from({{body_of_waiting}}, 'UTF8') AS body
 FROM ready r JOIN submissions s ON s.shard = :shard AND s.id = r.submission_id
 WHERE r.shard = :shard AND r.org_id = :org AND r.delivery_id = ANY (:deliveries::bigint[]);
 

@@ -121,19 +121,12 @@ class PgWaitingStore final : public WaitingStore {
     });
   }
 
+  Result<std::map<DeliveryId, std::size_t>> body_sizes(OrgId org, std::span<const WaitingDelivery> chosen) override {
+    return of_each<std::size_t>(org, chosen, sql::body_sizes_of_waiting, [](const auto& row) { return row.bytes(); });
+  }
+
   Result<std::map<DeliveryId, std::string>> bodies(OrgId org, std::span<const WaitingDelivery> chosen) override {
-    Link link(address_, "waiting");
-    return link.transact([&](Connection& connection) -> Result<std::map<DeliveryId, std::string>> {
-      std::map<DeliveryId, std::string> all;
-      for (const auto& [shard, ids] : by_shard(chosen)) {
-        const auto rows =
-            connection.run(sql::bodies_of_waiting, {std::to_string(shard), std::to_string(org.value), array_of(ids)});
-        TRY(rows);
-        for (const auto row : *rows)
-          if (const auto body = row.body()) all.emplace(DeliveryId{row.delivery_id()}, *body);
-      }
-      return all;
-    });
+    return of_each<std::string>(org, chosen, sql::bodies_of_waiting, [](const auto& row) { return row.body(); });
   }
 
   Result<std::vector<DeliveryId>> reroute(OrgId org, std::span<const WaitingDelivery> chosen, const NewRoute& wanted,
@@ -170,6 +163,23 @@ class PgWaitingStore final : public WaitingStore {
   }
 
  private:
+  // What `read` finds in the statement's row of each; what is null is left out.
+  template <class Value, class Statement, class Read>
+  Result<std::map<DeliveryId, Value>> of_each(OrgId org, std::span<const WaitingDelivery> chosen, const Statement& statement,
+                                              const Read& read) const {
+    Link link(address_, "waiting");
+    return link.transact([&](Connection& connection) -> Result<std::map<DeliveryId, Value>> {
+      std::map<DeliveryId, Value> all;
+      for (const auto& [shard, ids] : by_shard(chosen)) {
+        const auto rows = connection.run(statement, {std::to_string(shard), std::to_string(org.value), array_of(ids)});
+        TRY(rows);
+        for (const auto row : *rows)
+          if (const auto value = read(row)) all.emplace(DeliveryId{row.delivery_id()}, Value(*value));
+      }
+      return all;
+    });
+  }
+
   // The settlements of those that still wait, which this transaction holds.
   static Result<std::vector<Settlement>> take(Connection& connection, OrgId org, Shard shard, const std::vector<DeliveryId>& ids,
                                               const EndOfWaiting& settle) {

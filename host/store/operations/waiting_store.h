@@ -67,7 +67,8 @@ class WaitingStore {
   // row.
   virtual Result<std::vector<DeliveryId>> end(OrgId org, std::span<const WaitingDelivery> chosen, const EndOfWaiting& settle,
                                               const std::string& reason, const Operator& by) = 0;
-  // The bodies that these would send, by delivery; what is not kept is left out.
+  // How many bytes these would send, and their bodies, by delivery; what is not kept is left out. Bodies may be a megabyte each.
+  virtual Result<std::map<DeliveryId, std::size_t>> body_sizes(OrgId org, std::span<const WaitingDelivery> chosen) = 0;
   virtual Result<std::map<DeliveryId, std::string>> bodies(OrgId org, std::span<const WaitingDelivery> chosen) = 0;
   // One transaction. Of intents, those that still wait and of which nothing may have been sent. Returns these. Waits for no row.
   virtual Result<std::vector<DeliveryId>> reroute(OrgId org, std::span<const WaitingDelivery> chosen, const NewRoute& route,

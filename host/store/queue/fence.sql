@@ -30,11 +30,23 @@ INSERT INTO audit_log (shard, submission_id, created_at, org_id, action, trigger
 VALUES (0, 0, now(), 1, 'restore_fenced', 'restore', :actor, 'admin',
         jsonb_build_object('restoredTo', rfc3339(at_micros(:restored_to)), 'ended', :ended::bigint, 'doubtNoted', :noted::bigint));
 
+-- part: ordered_since
+-- Whether somebody ordered the delivery `w` after the restored moment: the replay of a dead letter, or the stage of a pipeline that was run again.
+-- An only delivery has its submission's id.
+EXISTS (SELECT FROM dead_letters l
+        WHERE l.shard = w.shard AND l.replay_delivery = w.delivery_id AND l.replayed_at > at_micros(:restored_to)
+          AND l.id IN (SELECT w.submission_id UNION ALL
+                       SELECT d.id FROM deliveries d WHERE d.shard = w.shard AND d.org_id = w.org_id AND d.submission_id = w.submission_id
+                         AND d.action_order = w.action_order AND d.id <> d.submission_id))
+         OR EXISTS (SELECT FROM pipeline_submissions p
+                    JOIN pipeline_repairs o ON o.shard = p.shard AND o.submission_id = p.submission_id AND o.step = p.step
+                    WHERE p.shard = w.shard AND p.submission_id = w.submission_id AND o.made_at > at_micros(:restored_to))
+
 -- name: deliveries_in_doubt
 -- Lists what must not be sent, since it may have been sent after the restored moment: of policy one_shot, and handed in until then. What is due
--- later than now has not been sent, unless it had been tried before: an operator may have made it due. What a living host has claimed is that
--- host's. It walks the key of `ready`, behind the delivery `:after` and no further than `:most` rows; the last row that was looked at is answered as
--- well, marked as not in doubt if it is not.
+-- later than now has not been sent, unless it had been tried before: an operator may have made it due. What somebody ordered after the moment is
+-- that person's word. What a living host has claimed is that host's. It walks the key of `ready`, behind the delivery `:after` and no further than
+-- `:most` rows; the last row that was looked at is answered as well, marked as not in doubt if it is not.
 -- takes: shard, restored_to, after, most
 -- returns: now time, delivery_id number, in_doubt flag, org_id number, org text, target text, route_id number, submission_id number
 -- returns: created time, kind text, client_ref text, action_order number, {{history}}
@@ -51,7 +63,8 @@ LEFT JOIN organisations o ON o.org_id = w.org_id
 CROSS JOIN LATERAL (
   SELECT c.contract::jsonb ->> 'policy' = 'one_shot' AND s.created_at <= at_micros(:restored_to)
          AND (w.status IN ('waiting', 'open') OR w.due_at <= now() OR w.attempt_count > 0)
-         AND (w.status IN ('waiting', 'due', 'open') OR w.claimed_by <> ALL (ARRAY(SELECT host_id FROM living_hosts))) AS in_doubt) f
+         AND (w.status IN ('waiting', 'due', 'open') OR w.claimed_by <> ALL (ARRAY(SELECT host_id FROM living_hosts)))
+         AND NOT ({{ordered_since}}) AS in_doubt) f
 WHERE f.in_doubt OR w.place = (SELECT max(place) FROM walked)
 ORDER BY w.delivery_id;
 

@@ -281,6 +281,19 @@ TEST(DoctorOfWork, CallsAnOutageAProblemOnceAttemptsCount) {
   EXPECT_EQ(level(std::chrono::hours(24)), Level::problem);
 }
 
+// O4 O5
+TEST(DoctorOfWork, TellsOfRatesThatOperatorsGaveAndFindsNoFaultInThem) {
+  EXPECT_EQ(worst_of(judge_rates({})), Level::ok);
+  const auto found = judge_rates({{{"acme", "sms.a"}, {{5, Seconds(1)}, {}, {}, "ada"}},
+                                  {{"default", "sms.b"}, {{1, std::chrono::minutes(1)}, {}, Timestamp{}, "bob"}}});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(worst_of(found), Level::note) << "it is somebody's word";
+  EXPECT_EQ(found[0].subject, "acme:sms.a");
+  for (const auto* words : {"5/s", "ada", "without an end", "`waybill waiting rate --target sms.a --org acme --clear`"})
+    EXPECT_NE(found[0].message.find(words), std::string::npos) << found[0].message;
+  EXPECT_NE(found[1].message.find(", until 1970-01-01T00:00:00"), std::string::npos) << found[1].message;
+}
+
 RegisteredHost host(const std::string& name, const std::string& facts, bool lives = true,
                     std::optional<Micros> told_ago = Seconds{1}) {
   return {.said = {name, told_ago, facts}, .lives = lives, .knows = 55, .digest = "d"};

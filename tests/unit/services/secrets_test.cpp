@@ -142,5 +142,17 @@ TEST(Signature, IsMadeWithEverySecretOfARotationTheNewerFirst) {
   EXPECT_EQ(sign(both, "other", {"text"}), std::vector<std::string>{"unknown"});
 }
 
+// The ids that go on record beside what was signed.
+TEST(Secrets, KeysHaveTheirIdsBesideThem) {
+  const Secrets secrets({{"hook", {Secret("whsec_bmV3"), Secret("old")}}, {"none", {}}, {"odd", {Secret("whsec_")}}});
+  const auto* keys = secrets.signing_keys("hook");
+  ASSERT_NE(keys, nullptr);
+  EXPECT_EQ(keys->ids, key_id(Secret("new")) + " " + key_id(Secret("old")));
+  EXPECT_EQ(ids_of(keys->keys), keys->ids);
+  EXPECT_EQ(secrets.signing_keys("none"), nullptr);
+  ASSERT_NE(secrets.signing_keys("odd"), nullptr);
+  EXPECT_EQ(secrets.signing_keys("odd")->ids.size(), 16u);
+}
+
 }  // namespace
 }  // namespace waybill

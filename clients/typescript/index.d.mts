@@ -194,5 +194,5 @@ export function verify(headers: WebhookHeaders, body: string | Uint8Array | Arra
                        options?: VerifyOptions): Promise<Webhook>;
 
 export class WebhookVerificationError extends Error {
-  readonly code: "missing_header" | "malformed_header" | "too_old" | "too_new" | "no_match" | "bad_secret";
+  readonly code: "missing_header" | "malformed_header" | "outside_window" | "wrong_signature" | "bad_secret";
 }

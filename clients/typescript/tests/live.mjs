@@ -1,8 +1,8 @@
 // Every call against a real host, which ../../tests/live_host.py starts.  // Q8
 import assert from "node:assert/strict";
-import { Client, ConflictError, hasEnded, InvalidRequestError, NotFoundError, UnauthorizedError } from "../index.mjs";
+import { Client, ConflictError, hasEnded, InvalidRequestError, NotFoundError, UnauthorizedError, verify } from "../index.mjs";
 
-const { WAYBILL_URL: url, WAYBILL_TOKEN: token, WAYBILL_RULE: rule } = process.env;
+const { WAYBILL_URL: url, WAYBILL_TOKEN: token, WAYBILL_RULE: rule, WAYBILL_RECEIVED: received, WAYBILL_SECRETS: secrets } = process.env;
 const client = new Client({ url, token: async () => token, timeout: 60, timeLimit: 600 });
 
 async function all(listing) {
@@ -11,11 +11,13 @@ async function all(listing) {
   return items;
 }
 
-/** Waits between questions, on and on: the test's own time limit ends it. */
+const PATIENCE = 300_000;  // milliseconds: for what happens soon, on a machine that is ten times slower
+
 async function until(ask, isThere) {
-  for (;;) {
+  for (const end = Date.now() + PATIENCE; ; ) {
     const found = await ask();
     if (isThere(found)) return found;
+    assert.ok(Date.now() < end, `not in time: ${JSON.stringify(found)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -35,6 +37,13 @@ await assert.rejects(client.submit({ intentId: odd, submissionTarget: "hook", pa
 await assert.rejects(client.submit({ submissionTarget: "nobody" }), InvalidRequestError);
 await assert.rejects(client.get("not there"), NotFoundError);
 await assert.rejects(new Client({ url, token: "wrong" }).get(odd), UnauthorizedError);
+
+// What the receiver got: signed with both secrets, of which either is enough, and nothing else is.
+const [{ headers, body }] = await (await fetch(received)).json();
+const bytes = Buffer.from(body, "base64");
+for (const some of [secrets.split(" "), ...secrets.split(" ")]) assert.deepEqual((await verify(headers, bytes, some)).json(), { number: 1 });
+await assert.rejects(verify(headers, bytes, "whsec_AAAA"), { code: "wrong_signature" });
+await assert.rejects(verify(headers, `${bytes} `, secrets.split(" ")), { code: "wrong_signature" });
 
 // A batch, and lists.
 const results = await client.submitBatch([1, 2, 3].map((number) => ({ submissionTarget: number === 2 ? "nobody" : "hook", payload: { number } })));

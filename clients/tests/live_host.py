@@ -3,8 +3,9 @@
   live_host.py [--kill] BUILD PROGRAM [ARGUMENT...]
 
 runs a client's program beside a host and ends with its exit code. In its environment it finds WAYBILL_URL, WAYBILL_TOKEN (role admin),
-WAYBILL_SECRETS (two, newest first, separated by a space) and WAYBILL_RULE (an alert rule with one channel). Registry: the target `hook`,
-the form `contact` and the pipeline `parcels`, which has the path /forms too. With --kill the program is also given WAYBILL_COUNT: it submits so many
+WAYBILL_SECRETS (two, newest first, separated by a space), WAYBILL_RULE (an alert rule with one channel) and WAYBILL_RECEIVED (whose GET answers what
+came: [{"headers": {...}, "body": base64}]). Registry: the target `hook`, which is signed with both secrets, the form `contact` and the pipeline
+`parcels`, which has the path /forms too. With --kill the program is also given WAYBILL_COUNT: it submits so many
 intents to `hook`, with the payloads {"number": 0}, {"number": 1}, ..., and prints a line `acknowledged NUMBER ID` for each, at once. The
 host is killed and started again meanwhile. Afterwards each acknowledged intent must have reached the receiver under one webhook-id.  Q8
 """
@@ -62,6 +63,14 @@ class Receiver:
                 self.send_header("Content-Length", "2")
                 self.end_headers()
                 self.wfile.write(b"{}")
+
+            def do_GET(self):
+                told = [{"headers": headers, "body": base64.b64encode(body).decode()} for headers, body in receiver.all()]
+                body = json.dumps(told).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
 
             def log_message(self, *words):
                 pass
@@ -283,7 +292,7 @@ def main():
     chosen = arguments.parse_args()
     with Host(chosen.build) as host:
         environment = {**os.environ, "WAYBILL_URL": host.url, "WAYBILL_TOKEN": host.token, "WAYBILL_SECRETS": " ".join(SECRETS),
-                       "WAYBILL_RULE": host.make_rule()}
+                       "WAYBILL_RULE": host.make_rule(), "WAYBILL_RECEIVED": host.receiver.url + "/"}
         if not chosen.kill:
             code = subprocess.run(chosen.program, env=environment).returncode
             if code != 0:

@@ -182,7 +182,9 @@ class Transport:
     def _take(self) -> Optional[http.client.HTTPConnection]:
         """The one that was used last."""
         with self._lock:
-            if self._process != os.getpid():  # they are the parent's
+            if self._process != os.getpid():  # they are the parent's, and stay open there
+                for _, connection in self._idle:
+                    connection.close()
                 self._idle, self._process = [], os.getpid()
             oldest = time.monotonic() - MAX_IDLE_SECONDS
             while self._idle and self._idle[0][0] < oldest:

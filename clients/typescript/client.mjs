@@ -60,11 +60,13 @@ export class Client {
   }
 
   async cancel(intentId, /** @type {any} */ { reason, ...options } = {}) {
-    return this.#send("POST", `/v1/intents/${segment(intentId)}/cancel`, options, { body: { reason }, ids: [intentId], isRepeatable: true });
+    return this.#send("POST", `/v1/intents/${segment(intentId)}/cancel`, options,
+                      { body: { reason }, ids: [intentId], isRepeatable: true });
   }
 
   async reschedule(intentId, notBefore, options) {
-    return this.#send("PATCH", `/v1/intents/${segment(intentId)}`, options, { body: { notBefore }, ids: [intentId], isRepeatable: true });
+    return this.#send("PATCH", `/v1/intents/${segment(intentId)}`, options,
+                      { body: { notBefore }, ids: [intentId], isRepeatable: true });
   }
 
   async cancelAll(filter, options) {
@@ -84,7 +86,8 @@ export class Client {
   }
 
   async finalize(submissionId, options) {
-    return this.#send("POST", `/v1/submissions/${segment(submissionId)}/finalize`, options, { ids: [submissionId], isRepeatable: true });
+    return this.#send("POST", `/v1/submissions/${segment(submissionId)}/finalize`, options,
+                      { ids: [submissionId], isRepeatable: true });
   }
 
   async submitJob(pipeline, submission, options) {
@@ -113,7 +116,8 @@ export class Client {
 
   // ---- every other route ----
 
-  async request(method, path, /** @type {any} */ { body, query, isRepeatable = !["POST", "PATCH"].includes(method), ...options } = {}) {
+  async request(method, path, /** @type {any} */ options = {}) {
+    const { body, query, isRepeatable = !["POST", "PATCH"].includes(method) } = options;
     return this.#send(method, path, options, { body, query, isRepeatable });
   }
 
@@ -149,7 +153,8 @@ export function hasEnded({ status }) {
 function baseOf(url) {
   const { protocol, username, password, search, hash, origin, pathname } = new URL(url);
   if (protocol !== "http:" && protocol !== "https:") throw new TypeError(`the URL ${url} is neither http nor https`);
-  if (username || password || search || hash) throw new TypeError("the URL has more than an origin and a path: the token is an option of its own");
+  if (username || password || search || hash)
+    throw new TypeError("the URL has more than an origin and a path: the token is an option of its own");
   return origin + pathname.replace(/\/+$/, "");
 }
 

@@ -29,7 +29,7 @@ export const systemClock = {
 
 const FIRST_WAIT = 0.2, LONGEST_WAIT = 10;  // seconds
 
-/** How long to wait before another attempt: twice as long each time, between half and all of it, and never less than was asked for. */
+/** How long to wait before another attempt: twice as long each time, between half and all of it, behind what was asked for. */
 export function backoff(clock, attempts, retryAfter = 0) {
   const most = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (attempts - 1));
   return retryAfter + most * (0.5 + clock.random() / 2);

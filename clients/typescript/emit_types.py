@@ -22,7 +22,7 @@ def sent(api: Api) -> Set[str]:
     new = set().union(*(names_in(operation.request) for operation in api.operations if operation.request))
     while new:
         found |= new
-        types = [field.type for name in new for field in schemas[name].fields] + [schemas[name].alias for name in new if schemas[name].alias]
+        types = [field.type for name in new for field in schemas[name].fields] + [schemas[name].alias for name in new]
         new = set().union(*(names_in(type_) for type_ in types if type_)) - found
     return found
 
@@ -73,7 +73,8 @@ def block(schema: Schema, is_sent: bool) -> str:
 
 def query_block(operation: Operation) -> str:
     name = "".join(word.capitalize() for word in operation.name.split("_")) + "Query"
-    return "\n".join(comment(f"Which of {operation.path}: {operation.summary}") + interface(name, list(operation.query), True)) + "\n"
+    about = comment(f"Which of {operation.path}: {operation.summary}")
+    return "\n".join(about + interface(name, list(operation.query), True)) + "\n"
 
 
 def emit(api: Api, folder: Path) -> Dict[str, str]:

@@ -59,7 +59,8 @@ export class ConnectionError extends WaybillError {
 export class TimeoutError extends ConnectionError {}
 
 const CLASSES = new Map([
-  [400, InvalidRequestError], [413, InvalidRequestError], [415, InvalidRequestError], [422, InvalidRequestError], [431, InvalidRequestError],
+  [400, InvalidRequestError], [413, InvalidRequestError], [415, InvalidRequestError], [422, InvalidRequestError],
+  [431, InvalidRequestError],
   [401, UnauthorizedError], [403, ForbiddenError], [404, NotFoundError], [409, ConflictError], [429, RateLimitedError],
   [502, UnavailableError], [503, UnavailableError], [504, UnavailableError],  // 502 and 504: of a proxy that lost the host
 ]);

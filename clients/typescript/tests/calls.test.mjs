@@ -85,7 +85,8 @@ for (const [status, name] of Object.entries(CLASSES))
     const { client } = await clientOf(t, [refusal(Number(status), "some_code", { problems })]);
     const error = await client.submit({ intentId: "i", submissionTarget: "t" }).catch((caught) => caught);
     assert.ok(error instanceof waybill[name] && error instanceof waybill.ApiError && error instanceof waybill.WaybillError);
-    assert.deepEqual([error.name, error.status, error.code, error.isTransient, error.ids], [name, Number(status), "some_code", false, ["i"]]);
+    assert.deepEqual([error.name, error.status, error.code, error.isTransient, error.ids],
+                     [name, Number(status), "some_code", false, ["i"]]);
     assert.deepEqual(error.problem, { code: "some_code", message: "about some_code", problems });
     assert.equal(error.message, `POST /v1/intents: ${status} some_code: about some_code`);
   });
@@ -109,8 +110,8 @@ test("an error that is none of Waybill's is shown, cut", async (t) => {
 });
 
 test("a filter cancels part after part, and counts all", async (t) => {
-  const parts = [{ count: 2, dryRun: false, next: "c1" }, { count: 0, dryRun: false, next: "c2" }, { count: 3, dryRun: false, next: null }];
-  const { client, server } = await clientOf(t, parts.map((json) => ({ json })));
+  const part = (count, next) => ({ json: { count, dryRun: false, next } });
+  const { client, server } = await clientOf(t, [part(2, "c1"), part(0, "c2"), part(3, null)]);
   assert.deepEqual(await client.cancelAll({ target: "ops", olderThanSeconds: 60 }), { count: 5, dryRun: false });
   assert.deepEqual(server.requests.map((request) => request.json()), [
     { target: "ops", olderThanSeconds: 60 }, { target: "ops", olderThanSeconds: 60, cursor: "c1" },
@@ -141,6 +142,6 @@ test("a list that nobody reads to its end asks for no more", async (t) => {
 });
 
 test("ends are those that are known", () => {
-  const ended = ["pending", "accepted", "rejected", "exhausted", "cancelled", "something_new"].map((status) => waybill.hasEnded({ status }));
-  assert.deepEqual(ended, [false, true, true, true, true, false]);
+  const all = ["pending", "accepted", "rejected", "exhausted", "cancelled", "something_new"];
+  assert.deepEqual(all.filter((status) => waybill.hasEnded({ status })), ["accepted", "rejected", "exhausted", "cancelled"]);
 });

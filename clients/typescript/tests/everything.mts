@@ -9,21 +9,27 @@ import type {
 } from "@waybill/client";
 
 const clock: Clock = { now: () => 0, random: () => 0, sleep: async (seconds, signal) => void [seconds, signal?.aborted] };
-const options: ClientOptions = { url: new URL("https://host.test"), token: async () => "t", organisation: "acme", fetch, timeLimit: 1, timeout: 1, clock };
+const options: ClientOptions = {
+  url: new URL("https://host.test"), token: async () => "t", organisation: "acme", fetch, timeLimit: 1, timeout: 1, clock,
+};
 const client = new Client(options);
 new Client({ url: "https://host.test" });
 new Client({ url: "https://host.test", token: "t" });
 
-const intent: IntentToSubmit = { submissionTarget: "ops", payload: { any: [1] }, notBefore: new Date(), expiresAt: "2027-01-01T00:00:00Z", orderingKey: "k" };
+const intent: IntentToSubmit = {
+  submissionTarget: "ops", payload: { any: [1] }, notBefore: new Date(), expiresAt: "2027-01-01T00:00:00Z", orderingKey: "k",
+};
 const named: NewIntent = { intentId: "i", submissionTarget: "ops" };
-const call: CallOptions = { signal: new AbortController().signal, timeLimit: 1, timeout: 1, traceparent: "00", tracestate: "a=b" };
+const { signal } = new AbortController();
+const call: CallOptions = { signal, timeLimit: 1, timeout: 1, traceparent: "00", tracestate: "a=b" };
 const answer: Intent = await client.submit(intent, { ...call, waitSeconds: 1 });
 const isKnown: boolean = answer.status === "cancelled" || answer.status === "a newer host's";
 const results: IntentResult[] = await client.submitBatch(new Set([intent, named]), call);
 const first: string | undefined = results[0]?.intent?.status;
 const history: History = await client.history((await client.get("i")).intentId);
 const code: number | null | undefined = history.attempts[0]?.code;
-const listing: Listing<Intent, { items: Intent[]; next: string | null }> = client.list({ target: "ops", status: "accepted", since: new Date(), limit: 1 });
+const query = { target: "ops", status: "accepted" as const, since: new Date(), limit: 1 };
+const listing: Listing<Intent, { items: Intent[]; next: string | null }> = client.list(query);
 for await (const one of listing) if (hasEnded(one)) break;
 for await (const page of listing.pages()) void page.next;
 await client.cancel("i", { reason: "moved", ...call });
@@ -42,14 +48,15 @@ else void submission.results;
 for await (const one of client.listSubmissions({ formId: "contact" })) void one.createdAt;
 const event: EventToPublish = { snapshot: 1, suppressDelivery: true };
 const duplicate: boolean = (await client.publish("rule", event)).duplicate;
-const stats: { pipelines: object } = await client.request<{ pipelines: object }>("GET", "/v1/stats", { query: { a: 1 }, isRepeatable: true });
+interface Stats { pipelines: object }
+const stats: Stats = await client.request<Stats>("GET", "/v1/stats", { query: { a: 1 }, isRepeatable: true });
 for await (const letter of client.listing<{ id: string }>("/v1/dead", { limit: 1 })) void letter.id;
 
 function told(error: unknown): string {
   if (error instanceof ConflictError) return error.intent?.status ?? error.problem.code;
   if (error instanceof RateLimitedError || error instanceof UnavailableError) return `${error.retryAfter} ${error.attempts}`;
-  if (error instanceof InvalidRequestError || error instanceof UnauthorizedError || error instanceof ForbiddenError || error instanceof NotFoundError)
-    return `${error.status} ${error.code} ${String(error.problem["problems"])}`;
+  if (error instanceof InvalidRequestError || error instanceof UnauthorizedError) return `${error.status} ${error.code}`;
+  if (error instanceof ForbiddenError || error instanceof NotFoundError) return String(error.problem["problems"]);
   if (error instanceof ApiError) return error.message;
   if (error instanceof TimeoutError || error instanceof ConnectionError) return error.ids.join();
   if (error instanceof WaybillError) return `${error.isTransient}`;

@@ -41,12 +41,13 @@ await assert.rejects(new Client({ url, token: "wrong" }).get(odd), UnauthorizedE
 // What the receiver got: signed with both secrets, of which either is enough, and nothing else is.
 const [{ headers, body }] = await (await fetch(received)).json();
 const bytes = Buffer.from(body, "base64");
-for (const some of [secrets.split(" "), ...secrets.split(" ")]) assert.deepEqual((await verify(headers, bytes, some)).json(), { number: 1 });
+for (const some of [secrets.split(" "), ...secrets.split(" ")])
+  assert.deepEqual((await verify(headers, bytes, some)).json(), { number: 1 });
 await assert.rejects(verify(headers, bytes, "whsec_AAAA"), { code: "wrong_signature" });
 await assert.rejects(verify(headers, `${bytes} `, secrets.split(" ")), { code: "wrong_signature" });
 
 // A batch, and lists.
-const results = await client.submitBatch([1, 2, 3].map((number) => ({ submissionTarget: number === 2 ? "nobody" : "hook", payload: { number } })));
+const results = await client.submitBatch(["hook", "nobody", "hook"].map((submissionTarget) => ({ submissionTarget })));
 assert.deepEqual(results.map(({ status }) => status), [200, 400, 200]);
 assert.equal(results[1].error.code, "invalid_request");
 const listed = await all(client.list({ target: "hook", limit: 1, since: new Date(0) }));
@@ -72,5 +73,6 @@ assert.equal((await all(client.listSubmissions({ pipeline: "parcels", limit: 1 }
 const event = await client.publish(rule, { eventId: "e1", snapshot: { n: 1 } });
 assert.deepEqual(event, { eventId: "e1", channels: 1, duplicate: false });
 assert.equal((await client.publish(rule, { eventId: "e1", snapshot: { n: 1 } })).duplicate, true);
-const [delivery] = await until(() => all(client.listing("/orgs/default/deliveries", { rule_id: rule })), ([first]) => first?.status === "succeeded");
+const deliveries = () => all(client.listing("/orgs/default/deliveries", { rule_id: rule }));
+const [delivery] = await until(deliveries, ([first]) => first?.status === "succeeded");
 assert.deepEqual((await client.request("GET", `/orgs/default/deliveries/${delivery.id}`)).payload, [{ n: 1 }]);

@@ -13,7 +13,8 @@ import { promisify } from "node:util";
 
 const CLIENT = fileURLToPath(new URL("..", import.meta.url)), REPOSITORY = join(CLIENT, "../..");
 const README = await readFile(join(CLIENT, "README.md"), "utf8");
-const SNIPPETS = [...README.matchAll(/^```(\w+)(?: file=(\S+))?\n([\s\S]*?)^```$/gm)].map(([, language, file, text]) => ({ language, file, text }));
+const BLOCKS = README.matchAll(/^```(\w+)(?: file=(\S+))?\n([\s\S]*?)^```$/gm);
+const SNIPPETS = [...BLOCKS].map(([, language, file, text]) => ({ language, file, text }));
 
 let folder, environment;
 
@@ -22,6 +23,13 @@ async function run(program, ...words) {
     throw new Error(`${program} ${words.join(" ")}: ${error.stdout}${error.stderr}`);
   });
   return stdout;
+}
+
+/** Rejects with what the compiler says. */
+async function compile(files, options) {
+  const compilerOptions = { noEmit: true, target: "es2022", lib: ["es2022", "dom"], types: [], ...options };
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
+  await run("tsc", "-p", ".");
 }
 
 before(async () => {
@@ -66,28 +74,20 @@ test("what it exports is what its types declare, and the same of a client's meth
 
 test("a strict program that uses everything compiles, and what must not compile does not", async () => {
   await cp(join(CLIENT, "tests/everything.mts"), join(folder, "everything.mts"));
-  const options = { noEmit: true, strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, target: "es2022",
-                    lib: ["es2022", "dom"], module: "node16", types: [] };
-  await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["everything.mts"] }));
-  await run("tsc", "-p", ".");
-  await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: { ...options, module: "es2022", moduleResolution: "node" },
-                                                                  files: ["everything.mts"] }));
-  await run("tsc", "-p", ".");  // as bundlers' templates have it
+  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
+  await compile(["everything.mts"], { ...strict, module: "node16" });
+  await compile(["everything.mts"], { ...strict, module: "es2022", moduleResolution: "node" });  // as bundlers' templates have it
 });
 
 // Of the year of Node.js 18 is what this tsc knows; a later language or a later API is a mistake here.
 test("its modules are of the language and the APIs of Node.js 18", async () => {
-  const options = { noEmit: true, allowJs: true, checkJs: true, target: "es2022", lib: ["es2022", "dom", "dom.iterable"], module: "node16", types: [] };
-  const check = async (...files) => {
-    await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files }));
-    return run("tsc", "-p", ".");
-  };
+  const check = (files) => compile(files, { allowJs: true, checkJs: true, module: "node16", lib: ["es2022", "dom", "dom.iterable"] });
   const modules = (await readdir(CLIENT)).filter((name) => name.endsWith(".mjs") && name !== "schemas.mjs");
   for (const name of modules) await cp(join(CLIENT, name), join(folder, "modules", name));  // without types of others beside them
-  await check(...modules.map((name) => `modules/${name}`));
-  for (const later of ["export const x = AbortSignal.any([]);", "export const y = [1].toSorted();", "export const z = Promise.withResolvers();"]) {
-    await writeFile(join(folder, "modules/later.mjs"), later);
-    await assert.rejects(check("modules/later.mjs"), /does not exist|Property/);
+  await check(modules.map((name) => `modules/${name}`));
+  for (const later of ["AbortSignal.any([])", "[1].toSorted()", "Promise.withResolvers()"]) {
+    await writeFile(join(folder, "modules/later.mjs"), `export const x = ${later};`);
+    await assert.rejects(check(["modules/later.mjs"]), /does not exist/);
   }
 });
 
@@ -106,7 +106,7 @@ test("the README's programs submit, list and repeat", async (t) => {
   await hostOf(t, (request, body) => {
     assert.equal(request.headers.authorization, "Bearer t0ken");
     if (request.url === "/v1/intents?waitSeconds=30") return { intentId: "i1", status: "accepted" };
-    if (request.url === "/v1/intents:batch") return { results: JSON.parse(body).map(({ intentId }) => ({ status: 200, intent: { intentId } })) };
+    if (request.url === "/v1/intents:batch") return { results: JSON.parse(body).map((intent) => ({ status: 200, intent })) };
     if (request.url === "/v1/intents?target=hook") return { items: [{ intentId: "i2", status: "pending" }], next: null };
     if (request.url === "/v1/intents") return { intentId: JSON.parse(body).intentId };
     assert.match(request.url, /^\/v1\/intents\/[0-9a-f-]{36}\/history$/);

@@ -79,7 +79,8 @@ test("waits double, with jitter, up to ten seconds", async (t) => {
 
 test("Retry-After is the least wait, as seconds and as a date", async (t) => {
   const inAnHour = new Date(Date.now() + 3600_000).toUTCString();
-  const { client, clock } = await clientOf(t, [tooMany(7), unavailable(inAnHour), unavailable("soon"), ACCEPTED], { timeLimit: 4000 });
+  const steps = [tooMany(7), unavailable(inAnHour), unavailable("soon"), ACCEPTED];
+  const { client, clock } = await clientOf(t, steps, { timeLimit: 4000 });
   await client.submit(INTENT);
   const [seconds, date, unreadable] = clock.slept;
   assert.equal(seconds, 7.2);

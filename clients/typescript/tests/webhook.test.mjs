@@ -35,7 +35,8 @@ test("headers come as Headers, as a Map, as an object, in any case of letters", 
   const pairs = Object.entries(HEADERS);
   const shouted = pairs.map(([name, value]) => [name.toUpperCase(), value]);
   const lists = Object.fromEntries(pairs.map(([name, value]) => [name, [value]]));  // headersDistinct of node:http
-  for (const headers of [new Headers(HEADERS), new Map(pairs), new Map(shouted), Object.fromEntries(shouted), { ...lists, other: undefined }])
+  const objects = [Object.fromEntries(shouted), { ...lists, other: undefined }];
+  for (const headers of [new Headers(HEADERS), new Map(pairs), new Map(shouted), ...objects])
     assert.equal((await verify(headers, BODY, SECRET, AT)).id, ID);
 });
 

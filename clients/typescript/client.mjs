@@ -16,6 +16,7 @@ export class Client {
 
   constructor({ url, token, organisation = "default", fetch = globalThis.fetch, timeLimit = TIME_LIMIT, timeout = TIMEOUT,
                 clock = systemClock }) {
+    if (typeof fetch !== "function") throw new TypeError("there is no fetch: it comes with Node.js 18, or is an option");
     this.#url = baseOf(url);
     this.#organisation = organisation;
     this.#clock = clock;
@@ -134,7 +135,9 @@ export class Client {
     return this.#send("POST", path, options, { body, ids: [body.submissionId], isRepeatable: true });
   }
 
+  /** `path` begins with a slash, or it could change the host that gets the token. */
   async #send(method, path, options = {}, /** @type {any} */ { body, text, query = {}, ids, isRepeatable, waitSeconds = 0 }) {
+    if (!path.startsWith("/")) throw new TypeError(`the path ${JSON.stringify(path)} does not begin with /`);
     const { signal, timeLimit = this.#limits.timeLimit, timeout = this.#limits.timeout, traceparent, tracestate } = options;
     const bytes = text ?? (body === undefined ? undefined : JSON.stringify(body));
     const headers = Object.entries({ "content-type": bytes && "application/json", traceparent, tracestate });

@@ -20,7 +20,7 @@ export class Exchange {
   async run(request, { timeLimit, timeout, signal }) {
     const end = this.#clock.now() + timeLimit;
     for (let attempts = 1; ; ++attempts) {
-      const failure = await this.#attempt(request, Math.min(timeout, end - this.#clock.now()), signal);
+      const failure = await this.#attempt(request, Math.max(0, Math.min(timeout, end - this.#clock.now())), signal);
       if (!(failure instanceof WaybillError)) return failure.value;
       failure.attempts = attempts;
       failure.ids = request.ids ?? [];

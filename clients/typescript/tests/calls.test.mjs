@@ -72,6 +72,16 @@ test("an id that no URL can hold is refused, as a rejection", async (t) => {
   assert.equal(server.requests.length, 0);
 });
 
+test("a path that would change the host is refused", async (t) => {
+  const { client, server } = await clientOf(t, []);
+  for (const path of [".example.org/", "@example.org/", ""]) await assert.rejects(client.request("GET", path), TypeError);
+  assert.equal(server.requests.length, 0);
+});
+
+test("without a fetch there is no client", () => {
+  assert.throws(() => new waybill.Client({ url: "http://host.test", fetch: null }), /there is no fetch/);
+});
+
 test("a URL that is none, or says too much, is refused", () => {
   for (const url of ["ftp://host", "host", "http://user:word@host", "http://host?a", "http://host#a"])
     assert.throws(() => new waybill.Client({ url }), TypeError);

@@ -37,7 +37,6 @@ export class Exchange {
     try {
       return await limit.hold(this.#answer(request, limit.signal));
     } catch (error) {
-      if (signal?.aborted) throw signal.reason;
       if (limit.isOver) return new TimeoutError(`${request.name}: no answer in ${seconds.toFixed(1)} s`);
       if (error instanceof Unanswered) return new ConnectionError(`${request.name}: ${error.message}`, { cause: error.cause });
       throw error;

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import { Client, ConnectionError, ConflictError, RateLimitedError, TimeoutError, UnavailableError } from "../index.mjs";
+import { milliseconds, systemClock } from "../clock.mjs";
 import { clientOf, cutAnswer, drop, halfAnswer, JumpingClock, neverAnswer, refusal, serve, unavailable } from "./scripted_server.mjs";
 
 const INTENT = { submissionTarget: "ops", payload: { n: 1 } };
@@ -100,13 +101,26 @@ test("a call's own time limit holds, and a TimeoutError is a ConnectionError", a
   const { client } = await clientOf(t, Array(9).fill(neverAnswer));
   const error = await client.get("i", { timeLimit: 0.3 }).catch((caught) => caught);
   assert.ok(error instanceof TimeoutError && error instanceof ConnectionError);
+  assert.match(error.message, /^GET \/v1\/intents\/i: no answer in 0\.[0-3] s$/);
 });
 
-test("waitSeconds is asked for each time, and given to the attempt and to the call", async (t) => {
+test("waitSeconds is asked for each time, and given to the call on top", async (t) => {
   const clock = new JumpingClock();
   const { client, server } = await clientOf(t, [unavailable(55), ACCEPTED], { clock, timeLimit: 50 });
   assert.equal((await client.submit(INTENT, { waitSeconds: 20 })).status, "accepted");
   assert.deepEqual(server.requests.map(({ path }) => path), Array(2).fill("/v1/intents?waitSeconds=20"));
+});
+
+test("waitSeconds is given to each attempt as well", async () => {
+  const clock = { ...systemClock, random: () => 1 };
+  const client = new Client({ url: "http://host.test", clock, timeout: 0.2, timeLimit: 0.3, fetch: () => new Promise(() => undefined) });
+  await assert.rejects(client.submit(INTENT, { waitSeconds: 1 }), { name: "TimeoutError", message: /no answer in 1\.2 s$/ });
+});
+
+test("the system's clock sleeps no moment for a signal that is aborted, and knows how far timers count", async () => {
+  const reason = new Error("enough");
+  await assert.rejects(systemClock.sleep(1e9, AbortSignal.abort(reason)), reason);
+  assert.deepEqual([milliseconds(1.5), milliseconds(1e12)], [1500, 2 ** 31 - 1]);
 });
 
 test("a refusal is not repeated", async (t) => {
@@ -119,7 +133,7 @@ test("the caller's signal ends a request and a wait, with the caller's reason", 
   const reason = new Error("enough");
   const controller = new AbortController();
   const abort = () => controller.abort(reason);
-  const { client } = await clientOf(t, [abort]);
+  const { client } = await clientOf(t, [abort], { timeout: 1e9, timeLimit: 1e9 });
   await assert.rejects(client.submit(INTENT, { signal: controller.signal }), reason);
 
   const waiting = new AbortController();

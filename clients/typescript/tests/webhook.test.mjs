@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
+import { runInNewContext } from "node:vm";
 import { verify, WebhookVerificationError } from "../index.mjs";
 
 // The example of https://github.com/standard-webhooks/standard-webhooks, whose libraries test with it.
@@ -24,7 +25,8 @@ const rejected = (code, ...call) => assert.rejects(verify(...call), (error) => {
 
 test("the published example is genuine, as text and as bytes", async () => {
   const bytes = new TextEncoder().encode(`xx${BODY}x`).subarray(2, -1);
-  for (const body of [BODY, bytes, Buffer.from(BODY), Uint8Array.from(bytes).buffer]) {
+  const foreign = runInNewContext("Uint8Array.from(bytes).buffer", { bytes });  // of another realm
+  for (const body of [BODY, bytes, Buffer.from(BODY), Uint8Array.from(bytes).buffer, foreign]) {
     const webhook = await verify(HEADERS, body, SECRET, AT);
     assert.deepEqual([webhook.id, webhook.timestamp, webhook.json()], [ID, new Date(TIME * 1000), { test: 2432232314 }]);
   }
@@ -81,7 +83,7 @@ test("headers that are missing, doubled or malformed are told", async () => {
   }
   for (const time of ["1e9", "-1", " 1614265330", "1614265330.0", "now", "1".repeat(30)])
     await rejected("malformed_header", { ...HEADERS, "webhook-timestamp": time }, BODY, SECRET, AT);
-  for (const signature of ["v2,abcd", "g0hM9SsE", "v1,", "v1,***", "v1=abcd"])
+  for (const signature of ["v2,abcd", "g0hM9SsE", "v1,", "v1,***", SIGNATURE.replace(",", "."), SIGNATURE.replace(",", "a,")])
     await rejected("wrong_signature", { ...HEADERS, "webhook-signature": signature }, BODY, SECRET, AT);
 });
 

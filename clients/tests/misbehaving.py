@@ -1,6 +1,7 @@
 """An HTTP server for the tests of clients that does what a script says, one step a request, and keeps what it was sent.
 
-A step is an Answer or one of the words of WAYS. Without a step left it acknowledges whatever comes.
+A step is an Answer or one of the words of WAYS. Without a step left it acknowledges whatever comes. As a program it prints its port; what another
+program tells it and asks it is then at /control: a POST of steps ([status, body, {headers}] or a word), a GET of {"requests", "connections"}.
 """
 import collections
 import json
@@ -87,6 +88,9 @@ class Misbehaving:
                 connection = self.tls.wrap_socket(connection, server_side=True)
             with connection, connection.makefile("rb") as stream:
                 while (request := read(stream, number)) is not None:
+                    if request.target == "/control":
+                        self.control(connection, request)
+                        continue
                     with self.lock:
                         self.seen.append(request)
                         step = self.steps.popleft() if self.steps else None
@@ -94,6 +98,14 @@ class Misbehaving:
                         return
         except OSError:
             pass
+
+    def control(self, connection, request):
+        if request.method == "POST":
+            self.then(*[step if isinstance(step, str) else Answer(step[0], step[1], tuple(step[2].items())) for step in request.json()])
+        with self.lock:
+            told = {"connections": self.connections,
+                    "requests": [{**seen._asdict(), "body": seen.body.decode("latin-1")} for seen in self.seen]}
+        connection.sendall(text_of(Answer(200, told)))
 
     def meet(self, connection, request, step):
         """Whether the connection is kept."""
@@ -159,3 +171,8 @@ def text_of(answer):
     lines = ["HTTP/1.1 %d Word" % answer.status, "Content-Type: application/json", "Content-Length: %d" % len(body)]
     lines += ["%s: %s" % pair for pair in answer.headers]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+if __name__ == "__main__":
+    print(Misbehaving().port, flush=True)
+    threading.Event().wait()

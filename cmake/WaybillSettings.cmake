@@ -81,5 +81,6 @@ if(WAYBILL_COVERAGE)
   add_compile_options(--coverage -O0)
   add_link_options(--coverage)
 else()  # nothing that is installed tells where it was built
-  add_compile_options(-ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+  # Of two that fit a path the last one counts.
+  add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
 endif()

@@ -1,5 +1,11 @@
 /** What the host is sent and answers, by docs/openapi.yaml. Written by clients/generate.py: do not edit. */
 
+/** Nothing is sent earlier, and deadlines count from then. At most 366 days ahead */
+export type NotBefore = string | Date;
+
+/** Nothing is sent then or later; what was not accepted by then ends. Later than notBefore, at most 366 days ahead */
+export type ExpiresAt = string | Date;
+
 export interface NewIntent {
   /** At most 255 bytes, no control characters */
   intentId: string;
@@ -10,24 +16,26 @@ export interface NewIntent {
   traceparent?: string | undefined;
   /** Goes with traceparent */
   tracestate?: string | undefined;
-  /** Nothing is sent earlier; 366 days ahead at most */
-  notBefore?: string | Date | undefined;
-  /** Nothing is sent later */
-  expiresAt?: string | Date | undefined;
+  notBefore?: NotBefore | undefined;
+  expiresAt?: ExpiresAt | undefined;
   /** 1 to 255 characters */
   orderingKey?: string | undefined;
 }
+
+/** Who handed it in, if it did not come over HTTP */
+export type SubmittedBy = string;
 
 export interface Intent {
   intentId: string;
   submissionTarget: string;
   createdAt: string;
   status: "pending" | "accepted" | "rejected" | "exhausted" | "cancelled" | (string & {});
+  notBefore?: NotBefore;
+  expiresAt?: ExpiresAt;
+  submittedBy?: SubmittedBy;
   completedAt?: string;
   rejectedReason?: string;
   exhaustedReason?: "deadline_exceeded" | "max_attempts" | "one_shot" | "worker_lost" | "restored" | "ended_by_operator" | "expired" | (string & {});
-  notBefore?: string;
-  expiresAt?: string;
 }
 
 export type NewIntents = Array<NewIntent>;
@@ -142,10 +150,8 @@ export interface NewSubmission {
   retentionExpiresAt?: string | Date | undefined;
   /** Finalize it in the same call */
   finalize?: boolean | undefined;
-  /** Nothing is sent earlier; 366 days ahead at most */
-  notBefore?: string | Date | undefined;
-  /** Nothing is sent later */
-  expiresAt?: string | Date | undefined;
+  notBefore?: NotBefore | undefined;
+  expiresAt?: ExpiresAt | undefined;
 }
 
 export type SubmissionStatus = "received" | "processing" | "routed" | "failed" | "purged" | (string & {});
@@ -239,6 +245,9 @@ export interface Submission {
   finalizedAt: string | null;
   completedAt: string | null;
   retentionExpiresAt: string;
+  notBefore?: NotBefore;
+  expiresAt?: ExpiresAt;
+  submittedBy?: SubmittedBy;
   /** Of a failure: action_failed, infected_attachment, retention_expired. Of a purged submission also never_finalized */
   reason: string | null;
   /** If the form has such an action: its status, as in routingResult */
@@ -308,6 +317,9 @@ export interface PipelineSubmission {
   /** By state: what its action answered, or an object of what its actions answered, by name */
   results: Record<string, unknown>;
   metadata: Record<string, unknown>;
+  notBefore?: NotBefore;
+  expiresAt?: ExpiresAt;
+  submittedBy?: SubmittedBy;
   payload: unknown;
   createdAt: string;
   /** When it came to a terminal state */
@@ -330,10 +342,8 @@ export interface NewPipelineSubmission {
   payload: unknown;
   /** Carried along; what is started by it has the same */
   metadata?: Record<string, unknown> | undefined;
-  /** Nothing is sent earlier; 366 days ahead at most */
-  notBefore?: string | Date | undefined;
-  /** Nothing is sent later */
-  expiresAt?: string | Date | undefined;
+  notBefore?: NotBefore | undefined;
+  expiresAt?: ExpiresAt | undefined;
 }
 
 export interface PipelineState {
@@ -350,6 +360,8 @@ export interface NewFormPost {
   answers: unknown;
   /** Of every submission that begins. Their payload is {answers, metadata} */
   metadata?: Record<string, unknown> | undefined;
+  notBefore?: NotBefore | undefined;
+  expiresAt?: ExpiresAt | undefined;
 }
 
 export interface FormPost {

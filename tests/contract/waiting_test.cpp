@@ -269,6 +269,10 @@ class CountedBodies final : public WaitingStore {
     return store_.reroute(org, chosen, route, by);
   }
 
+  Result<std::vector<Settlement>> end_expired(Shard shard, std::size_t most, const EndOfWaiting& settle) override {
+    return store_.end_expired(shard, most, settle);
+  }
+
   std::vector<std::size_t> given;
 
  private:

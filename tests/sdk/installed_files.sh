@@ -39,6 +39,7 @@ done
   done
   below "$source/plugin-api/include" include/
   below "$source/plugin-api/testkit/include" include/
+  echo include/waybill/client.hpp
   below "$source/registry" share/waybill/registry/
   if [ -d "$source/plugin-api/examples" ]; then below "$source/plugin-api/examples" share/waybill/examples/; fi
   (cd "$source/plugin-api/rust" && find . \( -name target -o -name check.sh -o -name CMakeLists.txt -o -name .gitignore \) -prune -o \

@@ -456,6 +456,12 @@ std::string write(const T& value) {
 // ---- what the host is sent and answers, by docs/openapi.yaml ----
 // Written by clients/generate.py; do not edit it by hand, from here
 
+// Nothing is sent earlier, and deadlines count from then. At most 366 days ahead
+using NotBefore = std::string;
+
+// Nothing is sent then or later; what was not accepted by then ends. Later than notBefore, at most 366 days ahead
+using ExpiresAt = std::string;
+
 struct NewIntent {
   // At most 255 bytes, no control characters
   std::string intent_id;
@@ -466,10 +472,8 @@ struct NewIntent {
   std::optional<std::string> traceparent;
   // Goes with traceparent
   std::optional<std::string> tracestate;
-  // Nothing is sent earlier; 366 days ahead at most
-  std::optional<std::string> not_before;
-  // Nothing is sent later
-  std::optional<std::string> expires_at;
+  std::optional<NotBefore> not_before;
+  std::optional<ExpiresAt> expires_at;
   // 1 to 255 characters
   std::optional<std::string> ordering_key;
 
@@ -487,18 +491,22 @@ struct NewIntent {
   }
 };
 
+// Who handed it in, if it did not come over HTTP
+using SubmittedBy = std::string;
+
 struct Intent {
   std::string intent_id;
   std::string submission_target;
   std::string created_at;
   // pending, accepted, rejected, exhausted, cancelled
   std::string status;
+  std::optional<NotBefore> not_before;
+  std::optional<ExpiresAt> expires_at;
+  std::optional<SubmittedBy> submitted_by;
   std::optional<std::string> completed_at;
   std::optional<std::string> rejected_reason;
   // deadline_exceeded, max_attempts, one_shot, worker_lost, restored, ended_by_operator, expired
   std::optional<std::string> exhausted_reason;
-  std::optional<std::string> not_before;
-  std::optional<std::string> expires_at;
 
   using IsSchema = void;
   template <class Self, class Visit>
@@ -507,11 +515,12 @@ struct Intent {
     visit("submissionTarget", self.submission_target);
     visit("createdAt", self.created_at);
     visit("status", self.status);
+    visit("notBefore", self.not_before);
+    visit("expiresAt", self.expires_at);
+    visit("submittedBy", self.submitted_by);
     visit("completedAt", self.completed_at);
     visit("rejectedReason", self.rejected_reason);
     visit("exhaustedReason", self.exhausted_reason);
-    visit("notBefore", self.not_before);
-    visit("expiresAt", self.expires_at);
   }
 };
 
@@ -731,10 +740,8 @@ struct NewSubmission {
   std::optional<std::string> retention_expires_at;
   // Finalize it in the same call
   std::optional<bool> finalize;
-  // Nothing is sent earlier; 366 days ahead at most
-  std::optional<std::string> not_before;
-  // Nothing is sent later
-  std::optional<std::string> expires_at;
+  std::optional<NotBefore> not_before;
+  std::optional<ExpiresAt> expires_at;
 
   using IsSchema = void;
   template <class Self, class Visit>
@@ -935,6 +942,9 @@ struct Submission {
   std::optional<std::string> finalized_at;
   std::optional<std::string> completed_at;
   std::string retention_expires_at;
+  std::optional<NotBefore> not_before;
+  std::optional<ExpiresAt> expires_at;
+  std::optional<SubmittedBy> submitted_by;
   // Of a failure: action_failed, infected_attachment, retention_expired. Of a purged submission also never_finalized
   std::optional<std::string> reason;
   // If the form has such an action: its status, as in routingResult
@@ -955,6 +965,9 @@ struct Submission {
     visit("finalizedAt", self.finalized_at);
     visit("completedAt", self.completed_at);
     visit("retentionExpiresAt", self.retention_expires_at);
+    visit("notBefore", self.not_before);
+    visit("expiresAt", self.expires_at);
+    visit("submittedBy", self.submitted_by);
     visit("reason", self.reason);
     visit("happyfoxStatus", self.happyfox_status);
     visit("happyfoxTicketId", self.happyfox_ticket_id);
@@ -1077,6 +1090,9 @@ struct PipelineSubmission {
   // By state: what its action answered, or an object of what its actions answered, by name
   Json results;
   Json metadata;
+  std::optional<NotBefore> not_before;
+  std::optional<ExpiresAt> expires_at;
+  std::optional<SubmittedBy> submitted_by;
   Json payload;
   std::string created_at;
   // When it came to a terminal state
@@ -1098,6 +1114,9 @@ struct PipelineSubmission {
     visit("state", self.state);
     visit("results", self.results);
     visit("metadata", self.metadata);
+    visit("notBefore", self.not_before);
+    visit("expiresAt", self.expires_at);
+    visit("submittedBy", self.submitted_by);
     visit("payload", self.payload);
     visit("createdAt", self.created_at);
     visit("endedAt", self.ended_at);
@@ -1117,10 +1136,8 @@ struct NewPipelineSubmission {
   Json payload;
   // Carried along; what is started by it has the same
   std::optional<Json> metadata;
-  // Nothing is sent earlier; 366 days ahead at most
-  std::optional<std::string> not_before;
-  // Nothing is sent later
-  std::optional<std::string> expires_at;
+  std::optional<NotBefore> not_before;
+  std::optional<ExpiresAt> expires_at;
 
   using IsSchema = void;
   template <class Self, class Visit>
@@ -1155,6 +1172,8 @@ struct NewFormPost {
   Json answers;
   // Of every submission that begins. Their payload is {answers, metadata}
   std::optional<Json> metadata;
+  std::optional<NotBefore> not_before;
+  std::optional<ExpiresAt> expires_at;
 
   using IsSchema = void;
   template <class Self, class Visit>
@@ -1162,6 +1181,8 @@ struct NewFormPost {
     visit("submissionId", self.submission_id);
     visit("answers", self.answers);
     visit("metadata", self.metadata);
+    visit("notBefore", self.not_before);
+    visit("expiresAt", self.expires_at);
   }
 };
 

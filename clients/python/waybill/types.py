@@ -13,6 +13,7 @@ __all__ = [
     "Error",
     "ErrorError",
     "EventState",
+    "ExpiresAt",
     "FormListItem",
     "FormPost",
     "History",
@@ -26,6 +27,7 @@ __all__ = [
     "NewPipelineSubmission",
     "NewSubmission",
     "NewSubmissionAttachment",
+    "NotBefore",
     "PipelineListItem",
     "PipelineState",
     "PipelineSubmission",
@@ -43,7 +45,16 @@ __all__ = [
     "SubmissionPage",
     "SubmissionState",
     "SubmissionStatus",
+    "SubmittedBy",
 ]
+
+
+NotBefore = str
+"""Nothing is sent earlier, and deadlines count from then. At most 366 days ahead"""
+
+
+ExpiresAt = str
+"""Nothing is sent then or later; what was not accepted by then ends. Later than notBefore, at most 366 days ahead"""
 
 
 class _NewIntentRequired(TypedDict):
@@ -59,12 +70,14 @@ class NewIntent(_NewIntentRequired, total=False):
     """This intent's own, instead of the request's header. One that is not valid is ignored"""
     tracestate: str
     """Goes with traceparent"""
-    notBefore: str
-    """Nothing is sent earlier; 366 days ahead at most"""
-    expiresAt: str
-    """Nothing is sent later"""
+    notBefore: NotBefore
+    expiresAt: ExpiresAt
     orderingKey: str
     """1 to 255 characters"""
+
+
+SubmittedBy = str
+"""Who handed it in, if it did not come over HTTP"""
 
 
 class _IntentRequired(TypedDict):
@@ -75,11 +88,12 @@ class _IntentRequired(TypedDict):
 
 
 class Intent(_IntentRequired, total=False):
+    notBefore: NotBefore
+    expiresAt: ExpiresAt
+    submittedBy: SubmittedBy
     completedAt: str
     rejectedReason: str
     exhaustedReason: Literal["deadline_exceeded", "max_attempts", "one_shot", "worker_lost", "restored", "ended_by_operator", "expired"]
-    notBefore: str
-    expiresAt: str
 
 
 NewIntents = List[NewIntent]
@@ -214,10 +228,8 @@ class NewSubmission(_NewSubmissionRequired, total=False):
     """In the future. Then its contents are erased; default: retention.forms from now"""
     finalize: bool
     """Finalize it in the same call"""
-    notBefore: str
-    """Nothing is sent earlier; 366 days ahead at most"""
-    expiresAt: str
-    """Nothing is sent later"""
+    notBefore: NotBefore
+    expiresAt: ExpiresAt
 
 
 SubmissionStatus = Literal["received", "processing", "routed", "failed", "purged"]
@@ -325,6 +337,9 @@ class _SubmissionRequired(TypedDict):
 
 
 class Submission(_SubmissionRequired, total=False):
+    notBefore: NotBefore
+    expiresAt: ExpiresAt
+    submittedBy: SubmittedBy
     happyfoxStatus: str
     """If the form has such an action: its status, as in routingResult"""
     happyfoxTicketId: Optional[str]
@@ -382,7 +397,7 @@ class PipelineSubmissionAudit(TypedDict):
     createdAt: str
 
 
-class PipelineSubmission(TypedDict):
+class _PipelineSubmissionRequired(TypedDict):
     submissionId: str
     pipeline: str
     version: int
@@ -404,6 +419,12 @@ class PipelineSubmission(TypedDict):
     audit: List[PipelineSubmissionAudit]
 
 
+class PipelineSubmission(_PipelineSubmissionRequired, total=False):
+    notBefore: NotBefore
+    expiresAt: ExpiresAt
+    submittedBy: SubmittedBy
+
+
 AnySubmission = Union[Submission, PipelineSubmission]
 
 
@@ -417,10 +438,8 @@ class _NewPipelineSubmissionRequired(TypedDict):
 class NewPipelineSubmission(_NewPipelineSubmissionRequired, total=False):
     metadata: Dict[str, Any]
     """Carried along; what is started by it has the same"""
-    notBefore: str
-    """Nothing is sent earlier; 366 days ahead at most"""
-    expiresAt: str
-    """Nothing is sent later"""
+    notBefore: NotBefore
+    expiresAt: ExpiresAt
 
 
 class PipelineState(TypedDict):
@@ -440,6 +459,8 @@ class NewFormPost(_NewFormPostRequired, total=False):
     """Without one, each post is a new one"""
     metadata: Dict[str, Any]
     """Of every submission that begins. Their payload is {answers, metadata}"""
+    notBefore: NotBefore
+    expiresAt: ExpiresAt
 
 
 class FormPost(TypedDict):

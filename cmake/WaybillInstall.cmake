@@ -24,6 +24,9 @@ install(FILES plugin-api/python/waybill_plugin.py plugin-api/python/waybill_test
 install(FILES plugin-api/typescript/waybill_plugin.mjs plugin-api/typescript/waybill_plugin.d.mts plugin-api/typescript/waybill_testing.mjs
   plugin-api/typescript/waybill_testing.d.mts DESTINATION share/waybill/typescript COMPONENT sdk)
 install(FILES clients/cpp/waybill/client.hpp DESTINATION include/waybill COMPONENT sdk)
+install(FILES clients/cpp/README.md DESTINATION share/waybill/clients/cpp COMPONENT sdk)
+install(DIRECTORY clients/python clients/typescript DESTINATION share/waybill/clients COMPONENT sdk
+  PATTERN tests EXCLUDE PATTERN __pycache__ EXCLUDE PATTERN node_modules EXCLUDE PATTERN CMakeLists.txt EXCLUDE PATTERN emit_types.py EXCLUDE)
 install(FILES docs/plugin-authors.md docs/plugin-sanitizers.md DESTINATION share/waybill COMPONENT sdk OPTIONAL)
 install(DIRECTORY plugin-api/examples DESTINATION share/waybill COMPONENT sdk OPTIONAL)
 install(DIRECTORY plugin-api/rust DESTINATION share/waybill COMPONENT sdk PATTERN target EXCLUDE PATTERN check.sh EXCLUDE

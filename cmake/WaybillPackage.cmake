@@ -102,10 +102,12 @@ set(CPACK_DEBIAN_WAYBILL_PACKAGE_CONTROL_EXTRA ${made}/control/postinst ${made}/
 set(CPACK_DEBIAN_WAYBILL-DEV_PACKAGE_NAME waybill-dev)
 set(CPACK_DEBIAN_WAYBILL-DEV_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_WAYBILL-DEV_PACKAGE_DEPENDS "waybill (= ${PROJECT_VERSION}-${WAYBILL_PACKAGE_REVISION})")
-set(CPACK_DEBIAN_WAYBILL-DEV_PACKAGE_SUGGESTS "cmake, g++, libgtest-dev, python3, nodejs")
+set(CPACK_DEBIAN_WAYBILL-DEV_PACKAGE_SUGGESTS "cmake, g++, libcurl4-openssl-dev, libgtest-dev, python3, nodejs")
 set(CPACK_DEBIAN_WAYBILL-DEV_DESCRIPTION "kit for authors of plugins for Waybill
 Headers of the plugin ABI, a CMake package, a host for tests, and kits for
-Python and TypeScript. `waybill plugin new NAME` begins a plugin.")
+Python and TypeScript. `waybill plugin new NAME` begins a plugin.
+
+Also clients of the HTTP API for C++, Python and TypeScript.")
 set(CPACK_DEBIAN_WAYBILL-DEV_DEBUGINFO_PACKAGE OFF)
 include(CPack)
 cpack_add_component_group(waybill)

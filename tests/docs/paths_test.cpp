@@ -18,7 +18,7 @@ bool is_pattern(const std::string& path) {
 
 std::vector<std::filesystem::path> documents() {
   auto all = files_below("docs", {".md"});
-  for (const auto* folder : {"plugins", "plugin-api", "tests"})
+  for (const auto* folder : {"plugins", "plugin-api", "clients", "tests"})
     for (const auto& file : files_below(folder, {".md"}))
       if (!file.string().starts_with("tests/compat/") && !file.string().starts_with("plugin-api/template")) all.push_back(file);
   for (const auto* name : {"README.md", "CONTRIBUTING.md", "SECURITY.md"}) all.emplace_back(name);
@@ -26,7 +26,7 @@ std::vector<std::filesystem::path> documents() {
 }
 
 TEST(TheDocuments, NamePathsThatExist) {
-  static const std::regex kPath("`((?:host|tests|plugins|plugin-api|schema|registry|docs|cmake)/[A-Za-z0-9_./*<{-]+)");
+  static const std::regex kPath("`((?:host|tests|plugins|plugin-api|clients|schema|registry|docs|cmake)/[A-Za-z0-9_./*<{-]+)");
   int seen = 0;
   for (const auto& document : documents()) {
     const auto text = text_of(source_folder() / document);

@@ -142,7 +142,8 @@ def remove(debian):
 def kit(debian, package):
     debian.run("apt-get", "install", "-q", "-y", f"/packages/{package}")
     for path in ("/usr/include/waybill/plugin.h", "/usr/lib/cmake/waybill-plugin/waybill-plugin-config.cmake",
-                 "/usr/share/waybill/python/waybill_plugin.py"):
+                 "/usr/share/waybill/python/waybill_plugin.py", "/usr/include/waybill/client.hpp", "/usr/share/waybill/clients/python/pyproject.toml",
+                 "/usr/share/waybill/clients/typescript/package.json"):
         expect(debian.has(path), f"waybill-dev has {path}")
     debian.run("sh", "-c", "cd /tmp && waybill plugin new fax --language python")
     expect(debian.has("/tmp/fax.plugin/plugin.json"), "`waybill plugin new` writes a plugin")

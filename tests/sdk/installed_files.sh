@@ -39,11 +39,15 @@ done
   done
   below "$source/plugin-api/include" include/
   below "$source/plugin-api/testkit/include" include/
-  echo include/waybill/client.hpp
   below "$source/registry" share/waybill/registry/
   if [ -d "$source/plugin-api/examples" ]; then below "$source/plugin-api/examples" share/waybill/examples/; fi
   (cd "$source/plugin-api/rust" && find . \( -name target -o -name check.sh -o -name CMakeLists.txt -o -name .gitignore \) -prune -o \
     -type f -printf "share/waybill/rust/%P\n")
+  printf "%s\n" include/waybill/client.hpp share/waybill/clients/cpp/README.md
+  for client in python typescript; do
+    (cd "$source/clients/$client" && find . \( -name tests -o -name __pycache__ -o -name node_modules -o -name CMakeLists.txt -o -name emit_types.py \) \
+      -prune -o -type f -printf "share/waybill/clients/$client/%P\n")
+  done
   for page in plugin-authors plugin-sanitizers; do echo share/waybill/$page.md; done
 } | sort >"$work/expected"
 below "$work/prefix" "" | sed 's/\(testkit-targets-\)[a-z]*\.cmake$/\1CONFIG.cmake/' | sort >"$work/installed"

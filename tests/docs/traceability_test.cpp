@@ -52,8 +52,8 @@ bool is_built(const std::string& id) {
 }
 
 TEST(Traceability, EveryRequirementHasARow) {
-  const std::map<char, int> groups{{'M', 18}, {'F', 15}, {'N', 12}, {'J', 7},  {'P', 6}, {'H', 5},
-                                   {'E', 15}, {'S', 14}, {'D', 13}, {'T', 36}, {'I', 7}, {'O', 8}, {'Q', 9}};
+  const std::map<char, int> groups{{'M', 18}, {'F', 15}, {'N', 12}, {'J', 7}, {'P', 6}, {'H', 5}, {'E', 15},
+                                   {'S', 14}, {'D', 13}, {'T', 36}, {'I', 7}, {'O', 8}, {'Q', 9}};
   std::set<std::string> listed;
   for (const auto& row : table()) EXPECT_TRUE(listed.insert(row.id).second) << row.id << " is listed twice";
   std::set<std::string> expected;

@@ -95,8 +95,9 @@ Result<void> ImportStaging::read_columns() {
     if (row.value()) tables_.back().values.push_back({std::string(row.quoted()), std::string(*row.value())});
     if (!row.is_in_file()) continue;
     tables_.back().columns.push_back(column);
-    place_.tables[table].emplace(column,
-                                 ImportColumn{.name = column, .is_array = row.is_array(), .is_id = ids[table + "." + column]});
+    std::string place = table;
+    place.append(".").append(column);
+    place_.tables[table].emplace(column, ImportColumn{.name = column, .is_array = row.is_array(), .is_id = ids[place]});
   }
   return {};
 }

@@ -226,10 +226,10 @@ class Repetitions(World):
 
     def test_the_seconds_of_a_wait_are_not_counted(self):
         pauses = Pauses(self)
-        transport = self.client(self.server())._transport
-        with mock.patch.object(transport, "_once", side_effect=[_transport.Answer(503, None, 20.0), _transport.Answer(200, {}, None)]) as once:
-            transport.time_limit, transport.timeout = 10.0, 5.0
-            transport.call("POST", "/v1/intents", {}, extra=60.0)
+        client = self.client(self.server(), time_limit=10.0, timeout=5.0)
+        answers = [_transport.Answer(503, None, 20.0), _transport.Answer(200, {}, None)]
+        with mock.patch.object(client._transport, "_once", side_effect=answers) as once:
+            client.submit("orders", wait_seconds=60)
         self.assertEqual(once.call_count, 2)
         ends = [call.args[4] - _transport.time.monotonic() for call in once.call_args_list]
         self.assertTrue(20 <= pauses[0] <= 20.2)

@@ -26,8 +26,8 @@ int export_org(const GlobalOptions& options, const ExportOptions& wanted) {
     if (flush_output()) return {};
     return fail(Error::Kind::unavailable, "standard output cannot be written: what is there is not the whole organisation");
   };
-  const auto done = export_organisation(*store, {.name = wanted.org, .actor = actor_of(wanted.actor)},
-                                        print, [&](std::int64_t rows) { progress.show(static_cast<std::uint64_t>(rows), 0); });
+  const auto done = export_organisation(*store, {.name = wanted.org, .actor = actor_of(wanted.actor)}, print,
+                                        [&](std::int64_t rows) { progress.show(static_cast<std::uint64_t>(rows), 0); });
   progress.clear();
   if (!done) return failed(done.error().what);
   return 0;

@@ -66,9 +66,9 @@ int import_org(const GlobalOptions& options, const ImportOptions& wanted) {
   if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
   const auto store = make_import_store(database->owner, vault_of(*secrets, config->notify.key));
   ProgressLine progress("rows imported");
-  const auto done = import_organisation(
-      *store, {.name = wanted.name, .actor = actor_of(wanted.actor), .is_rehearsal = wanted.dry_run}, file.lines(),
-      [&](std::int64_t rows) { progress.show(static_cast<std::uint64_t>(rows), 0); });
+  const auto done =
+      import_organisation(*store, {.name = wanted.name, .actor = actor_of(wanted.actor), .is_rehearsal = wanted.dry_run},
+                          file.lines(), [&](std::int64_t rows) { progress.show(static_cast<std::uint64_t>(rows), 0); });
   progress.clear();
   if (!done) return failed(file.name() + ": " + done.error().what + "; nothing of it is imported");
   if (options.json)

@@ -44,9 +44,7 @@ class Reading {
   }
 
  private:
-  tl::unexpected<Error> wrong(const std::string& what) const {
-    return wrong_line(number_, what);
-  }
+  tl::unexpected<Error> wrong(const std::string& what) const { return wrong_line(number_, what); }
 
   Result<void> next() {
     ++number_;

@@ -43,7 +43,8 @@ class Import {
 
   Result<void> add(const ExportedRow& row) {
     const auto table = place_.tables.find(row.table);
-    if (table == place_.tables.end()) return wrong_line(row.line, "no organisation has rows of a table \"" + row.table + "\" here");
+    if (table == place_.tables.end())
+      return wrong_line(row.line, "no organisation has rows of a table \"" + row.table + "\" here");
     for (const auto& [name, value] : row.row.items())
       if (!table->second.contains(name)) return wrong_line(row.line, row.table + " has no column \"" + name + "\" here");
     for (const auto& [name, column] : table->second) {

@@ -1,7 +1,6 @@
 // An exported organisation is imported whole, under new ids, or not at all.  O7
-#include "contract/org_import_world.h"
-
 #include "base/version.h"
+#include "contract/org_import_world.h"
 #include "domain/channel.h"
 #include "store/organisations/org_keys.h"
 
@@ -44,10 +43,10 @@ const std::set<std::string> kPlainNumbers{"organisations.weight",
                                           "ready.uncounted",
                                           "ready.replay"};
 // Names that the organisation's own people chose, or that were made without regard to an installation.
-const std::set<std::string> kPlainNames{"alert_events.rule_id",        "alert_events.event_id",     "alert_rules.rule_id",
-                                        "attachments.attachment_id",   "channels.channel_id",       "notifications.channel_id",
-                                        "notification_windows.rule_id", "notifications.rule_id",    "rule_channels.channel_id",
-                                        "notification_windows.channel_id", "rule_channels.rule_id"};
+const std::set<std::string> kPlainNames{
+    "alert_events.rule_id",     "alert_events.event_id",           "alert_rules.rule_id",          "attachments.attachment_id",
+    "channels.channel_id",      "notifications.channel_id",        "notification_windows.rule_id", "notifications.rule_id",
+    "rule_channels.channel_id", "notification_windows.channel_id", "rule_channels.rule_id"};
 
 // Rows as they are but for what an import may change: ids by their place among all of their kind.
 Tables normal(const Lines& lines) {
@@ -68,7 +67,8 @@ Tables normal(const Lines& lines) {
     rows[line.at("table")].push_back(line.at("row"));
   }
   for (auto& [table, all] : rows)
-    for (auto& row : all) each_id(row, table, [&](json& id, const std::string& kind) { ids[kind].insert(id.get<std::int64_t>()); });
+    for (auto& row : all)
+      each_id(row, table, [&](json& id, const std::string& kind) { ids[kind].insert(id.get<std::int64_t>()); });
   for (auto& [table, all] : rows) {
     for (auto& row : all) {
       each_id(row, table, [&](json& id, const std::string& kind) {
@@ -99,7 +99,8 @@ TEST_F(OrgImport, WhatIsExportedAgainIsWhatWasImported) {
   auto before = normal(file), after = normal(again);
   for (const auto& table : tables(true)) {
     EXPECT_EQ(before[table], after[table]) << table;
-    EXPECT_EQ(before[table].empty(), std::ranges::any_of(left_out_of_exports(), [&](const LeftOut& one) { return one.what == table; }))
+    EXPECT_EQ(before[table].empty(),
+              std::ranges::any_of(left_out_of_exports(), [&](const LeftOut& one) { return one.what == table; }))
         << table;
   }
   EXPECT_EQ(before["pipeline_versions"], after["pipeline_versions"]);
@@ -145,13 +146,13 @@ TEST_F(OrgImport, IdsAreNewAndTellTheShardOfTheirSubmission) {
   ASSERT_EQ(after["channels"].size(), 1u);
   const auto of_channel = shard_for({2}, after["channels"][0].at("channel_id").get<std::string>(), 16);
   EXPECT_EQ(after["channels"][0].at("shard"), of_channel);
-  EXPECT_EQ(target.sql.number("SELECT count(*) FROM submissions s JOIN notifications n ON n.shard = s.shard AND n.delivery_id = s.id "
-                              "WHERE s.org_id = 2 AND s.kind = 'notification' AND s.shard = " +
-                              std::to_string(of_channel)),
-            1)
+  EXPECT_EQ(
+      target.sql.number("SELECT count(*) FROM submissions s JOIN notifications n ON n.shard = s.shard AND n.delivery_id = s.id "
+                        "WHERE s.org_id = 2 AND s.kind = 'notification' AND s.shard = " +
+                        std::to_string(of_channel)),
+      1)
       << "a notification is where its channel is";
-  for (const auto& row : after["deliveries"])
-    EXPECT_EQ(row.at("shard"), row.at("submission_id").get<std::int64_t>() % 1024);
+  for (const auto& row : after["deliveries"]) EXPECT_EQ(row.at("shard"), row.at("submission_id").get<std::int64_t>() % 1024);
 }
 
 // O7: whoever adds a column of numbers, or of ids, says what an import makes of it
@@ -161,18 +162,19 @@ TEST_F(OrgImport, EveryColumnOfIdsIsKnown) {
   std::set<std::string> left_out;
   for (const auto& one : left_out_of_exports()) left_out.emplace(one.what);
   std::set<std::string> all;
-  for (const auto& row : sql.rows(
-           "SELECT c.relname, a.attname, a.attname ~ '_id$' AND a.atttypid IN ('text'::regtype, 'uuid'::regtype), "
-           "EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conrelid = c.oid AND a.attnum = ANY (f.conkey) "
-           "AND f.confrelid <> 'channel_types'::regclass) "
-           "FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
-           "WHERE c.relnamespace = 'waybill'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition "
-           "AND (c.relname IN ('organisations', 'pipeline_versions') "
-           "     OR EXISTS (SELECT FROM pg_attribute o WHERE o.attrelid = c.oid AND o.attname = 'org_id')) "
-           "AND (a.atttypid IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'smallint[]'::regtype, "
-           "                    'integer[]'::regtype, 'bigint[]'::regtype) "
-           "     OR a.attname ~ '_id$' OR EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conrelid = c.oid "
-           "                                      AND a.attnum = ANY (f.conkey) AND f.confrelid <> 'channel_types'::regclass))")) {
+  for (const auto& row :
+       sql.rows("SELECT c.relname, a.attname, a.attname ~ '_id$' AND a.atttypid IN ('text'::regtype, 'uuid'::regtype), "
+                "EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conrelid = c.oid AND a.attnum = ANY (f.conkey) "
+                "AND f.confrelid <> 'channel_types'::regclass) "
+                "FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
+                "WHERE c.relnamespace = 'waybill'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition "
+                "AND (c.relname IN ('organisations', 'pipeline_versions') "
+                "     OR EXISTS (SELECT FROM pg_attribute o WHERE o.attrelid = c.oid AND o.attname = 'org_id')) "
+                "AND (a.atttypid IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'smallint[]'::regtype, "
+                "                    'integer[]'::regtype, 'bigint[]'::regtype) "
+                "     OR a.attname ~ '_id$' OR EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conrelid = c.oid "
+                "                                      AND a.attnum = ANY (f.conkey) AND f.confrelid <> "
+                "'channel_types'::regclass))")) {
     const auto column = *row[0] + "." + *row[1];
     all.insert(column);
     if (left_out.contains(*row[0]) || *row[1] == "org_id") continue;
@@ -191,11 +193,11 @@ TEST_F(OrgImport, ChannelsArriveDisabledWithNewSecrets) {
   ASSERT_TRUE(done) << done.error().what;
   EXPECT_EQ(done->channels, std::vector<std::string>{"1"});
   const auto rows = target.sql.rows(
-      "SELECT c.channel_id, encode(c.secret, 'hex'), encode(k.sealed, 'hex'), c.disabled_reason FROM channels c JOIN org_keys k USING "
+      "SELECT c.channel_id, encode(c.secret, 'hex'), encode(k.sealed, 'hex'), c.disabled_reason FROM channels c JOIN org_keys k "
+      "USING "
       "(org_id, key_id) WHERE c.org_id = 2 AND c.disabled_at IS NOT NULL AND c.secondary_secret IS NULL");
   ASSERT_EQ(rows.size(), 1u);
-  const auto secret =
-      vault->open({2}, 1, from_hex(*rows[0][2]), {{2}, *rows[0][0], kSecretField}, from_hex(*rows[0][1]));
+  const auto secret = vault->open({2}, 1, from_hex(*rows[0][2]), {{2}, *rows[0][0], kSecretField}, from_hex(*rows[0][1]));
   ASSERT_TRUE(secret) << secret.error().what;
   EXPECT_NE(rows[0][3]->find("give the receiver the new one"), std::string::npos);
 }
@@ -214,10 +216,11 @@ TEST_F(OrgImport, WithoutAMasterKeyThereAreNoChannels) {
 // O7: what a host of the other installation was sending may have been sent
 TEST_F(OrgImport, WhatWasClaimedIsLeftToTheRescue) {
   ASSERT_TRUE(imported(exported()));
-  EXPECT_EQ(target.sql.number("SELECT count(*) FROM ready r JOIN claims c ON c.shard = r.shard AND c.token = r.claim_token AND "
-                              "r.delivery_id = ANY (c.deliveries) WHERE r.org_id = 2 AND r.status = 'claimed' AND r.claimed_by = 0 "
-                              "AND c.token < 0 AND c.lease_until = 'epoch'"),
-            rows_of(2).at("ready"));
+  EXPECT_EQ(
+      target.sql.number("SELECT count(*) FROM ready r JOIN claims c ON c.shard = r.shard AND c.token = r.claim_token AND "
+                        "r.delivery_id = ANY (c.deliveries) WHERE r.org_id = 2 AND r.status = 'claimed' AND r.claimed_by = 0 "
+                        "AND c.token < 0 AND c.lease_until = 'epoch'"),
+      rows_of(2).at("ready"));
 }
 
 // O7: keys have the number in them
@@ -257,12 +260,16 @@ TEST_F(OrgImport, WhatCannotBeHadHereIsRefused) {
     changed[0] = header.dump();
     return refusal(sealed_again(std::move(changed)));
   };
-  EXPECT_NE(with_header([](json& header) { header["schema"] = program_version() + 1; }).find("upgrade Waybill here"), std::string::npos);
-  EXPECT_NE(with_header([](json& header) { header["schema"] = program_version() - 1; }).find("export it anew"), std::string::npos);
+  EXPECT_NE(with_header([](json& header) { header["schema"] = program_version() + 1; }).find("upgrade Waybill here"),
+            std::string::npos);
+  EXPECT_NE(with_header([](json& header) { header["schema"] = program_version() - 1; }).find("export it anew"),
+            std::string::npos);
   EXPECT_NE(with_header([](json& header) { header["organisation"]["name"] = "default"; }).find("every installation has"),
             std::string::npos);
-  EXPECT_NE(with_header([](json& header) { header["organisation"]["id"] = 1; }).find("every installation has"), std::string::npos);
-  EXPECT_NE(with_header([](json& header) { header["organisation"]["id"] = -1; }).find("line 1: -1 is no number"), std::string::npos);
+  EXPECT_NE(with_header([](json& header) { header["organisation"]["id"] = 1; }).find("every installation has"),
+            std::string::npos);
+  EXPECT_NE(with_header([](json& header) { header["organisation"]["id"] = -1; }).find("line 1: -1 is no number"),
+            std::string::npos);
   EXPECT_NE(refusal(lines, {.name = "default", .actor = "ada"}).find("is there already"), std::string::npos);
   EXPECT_NE(refusal(lines, {.name = "Not A Name", .actor = "ada"}).find("the name of an organisation is"), std::string::npos);
 }
@@ -272,7 +279,8 @@ TEST_F(OrgImport, AFileThatIsNotWholeIsRefused) {
   const auto lines = exported();
   auto cut = lines;
   cut.pop_back();
-  EXPECT_NE(refusal(cut).find("line " + std::to_string(lines.size()) + ": the file ends without its last line"), std::string::npos);
+  EXPECT_NE(refusal(cut).find("line " + std::to_string(lines.size()) + ": the file ends without its last line"),
+            std::string::npos);
   auto changed = lines;
   const auto at = changed[2].find("1");
   ASSERT_NE(at, std::string::npos);
@@ -296,7 +304,8 @@ TEST_F(OrgImport, ABadRowIsNamedByItsLineAndColumn) {
   EXPECT_EQ(refused("attempts", [](json& row) { row["delivery_id"] = "x"; }), "attempts: delivery_id: it is no id");
   EXPECT_EQ(refused("pipeline_submissions", [](json& row) { row["routes"] = 1; }), "pipeline_submissions: routes: it is no id");
   EXPECT_EQ(refused("submissions", [](json& row) { row["client_ref"] = 1; }), "submissions: client_ref: it is no text");
-  EXPECT_TRUE(refused("form_submissions", [](json& row) { row["purged_at"] = "soon"; }).starts_with("form_submissions: purged_at: "));
+  EXPECT_TRUE(
+      refused("form_submissions", [](json& row) { row["purged_at"] = "soon"; }).starts_with("form_submissions: purged_at: "));
   EXPECT_TRUE(refused("attempts", [](json& row) { row["outcome"] = "fine"; }).starts_with("attempts: "));
   EXPECT_TRUE(refused("alerts", [](json& row) { row["message"] = std::string("a\0b", 3); }).starts_with("alerts: "));
   EXPECT_NE(refused("pipeline_versions", [](json& row) { row["definition"] = row["definition"].get<std::string>() + " "; })
@@ -314,7 +323,8 @@ TEST_F(OrgImport, OneBadRowOfManyIsFound) {
       "generate_series(1, 2500) n");
   auto lines = exported();
   EXPECT_TRUE(imported(lines, {.name = "", .actor = "ada", .is_rehearsal = true}));
-  const auto bad = std::ranges::find_if(lines, [](const std::string& line) { return line.find("\"2222\"") != std::string::npos; });
+  const auto bad =
+      std::ranges::find_if(lines, [](const std::string& line) { return line.find("\"2222\"") != std::string::npos; });
   ASSERT_NE(bad, lines.end());
   auto row = json::parse(*bad);
   row["row"]["count"] = 0;
@@ -329,8 +339,10 @@ TEST_F(OrgImport, AnImportThatIsCutOffLeavesNothing) {
   const auto before = state_of_target();
   bool is_cut = false;
   const auto done = imported(file, {.name = "", .actor = "ada"}, [&](std::int64_t) {
-    if (!is_cut) is_cut = target.sql.number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = "
-                                            "'waybill-import' AND datname = current_database()") == 1;
+    if (!is_cut)
+      is_cut = target.sql.number(
+                   "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = "
+                   "'waybill-import' AND datname = current_database()") == 1;
   });
   ASSERT_FALSE(done);
   EXPECT_TRUE(is_cut);
@@ -361,8 +373,8 @@ TEST_F(OrgImport, TheAuditSaysWhoImportedWhat) {
   const auto done = imported(file);
   ASSERT_TRUE(done) << done.error().what;
   EXPECT_TRUE(done->is_disabled);
-  const auto said = json::parse(target.sql.text(
-      "SELECT metadata FROM audit_log WHERE org_id = 1 AND action = 'organisation_imported' AND actor = 'ada'"));
+  const auto said = json::parse(
+      target.sql.text("SELECT metadata FROM audit_log WHERE org_id = 1 AND action = 'organisation_imported' AND actor = 'ada'"));
   EXPECT_EQ(said["organisation"], "acme");
   EXPECT_EQ(said["orgId"], 2);
   EXPECT_EQ(said["sha256"], json::parse(file.back())["sha256"]);

@@ -48,7 +48,8 @@ class OrgImport : public FullTenants {
          {"UPDATE contract_snapshots SET contract = '{\"target\":\"sms.primary\"}' WHERE org_id = 2",
           "UPDATE channels c SET type = 'webhook', route_id = s.route_id FROM contract_snapshots s WHERE s.org_id = c.org_id",
           "UPDATE alert_events e SET rule_id = r.rule_id FROM alert_rules r WHERE r.org_id = e.org_id",
-          "UPDATE rule_channels b SET rule_id = r.rule_id, channel_id = c.channel_id FROM alert_rules r JOIN channels c USING (org_id) "
+          "UPDATE rule_channels b SET rule_id = r.rule_id, channel_id = c.channel_id FROM alert_rules r JOIN channels c USING "
+          "(org_id) "
           "WHERE b.org_id = r.org_id",
           "UPDATE notification_events n SET event_no = e.event_no FROM alert_events e WHERE e.org_id = n.org_id",
           "UPDATE pipeline_submissions p SET routes = ARRAY[s.route_id, s.route_id], parent = p.submission_id "

@@ -18,8 +18,9 @@ class Importing : public World {
     return json::parse(result.out, nullptr, false);
   }
   static HttpClient::Fields bearer(const Installation& where) {
-    return {{"Authorization", "Bearer " + said(where, {"token", "create", "ops", "--org", "acme", "--role", "owner"})["token"]
-                                              .get<std::string>()}};
+    return {
+        {"Authorization",
+         "Bearer " + said(where, {"token", "create", "ops", "--org", "acme", "--role", "owner"})["token"].get<std::string>()}};
   }
   std::string exported() {
     const auto file = (installation().folder() / "acme.jsonl").string();
@@ -38,7 +39,8 @@ TEST_F(Importing, AnotherInstallationDeliversWhatWasOpenUnderTheSameKeys) {
   const auto token = bearer(installation());
   const auto key = [](int i) { return idempotency_key({2}, "intent", "open-" + std::to_string(i), 1); };
   for (int i = 0; i < kIntents; ++i) {
-    const auto answer = client().request("POST", "/v1/intents", sms_intent("open-" + std::to_string(i), "sms.patient").dump(), token);
+    const auto answer =
+        client().request("POST", "/v1/intents", sms_intent("open-" + std::to_string(i), "sms.patient").dump(), token);
     ASSERT_LT(answer.status, 300) << answer.body;
     ASSERT_TRUE(gateway.wait_for_count(key(i), 1));
   }
@@ -86,7 +88,8 @@ TEST_F(Importing, AnErasedOneComesBackUnderAnotherNumber) {
   said(installation(), {"org", "disable", "acme"});
   const auto file = exported();
   sql().execute("UPDATE waybill.organisations SET disabled_at = now() - interval '1 hour' WHERE name = 'acme'");
-  said(installation(), {"org", "erase", "acme", "--confirm", "acme", "--certificate", (installation().folder() / "gone.json").string()});
+  said(installation(),
+       {"org", "erase", "acme", "--confirm", "acme", "--certificate", (installation().folder() / "gone.json").string()});
 
   const auto done = installation().command({"org", "import", file});
   ASSERT_EQ(done.exit_code, 0) << done.err;

@@ -34,8 +34,8 @@ class PgExportStore final : public ExportStore {
     const auto row = found->front();
     const OrgToExport org{{row.org_id()}, row.now(), static_cast<int>(row.schema()), static_cast<int>(row.shards())};
     TRY(visitor.begin(org));
-    const auto tables =
-        connection.run(sql::exported_tables, {std::to_string(org.id.value), left_out_names(left_out, false), left_out_names(left_out, true)});
+    const auto tables = connection.run(
+        sql::exported_tables, {std::to_string(org.id.value), left_out_names(left_out, false), left_out_names(left_out, true)});
     TRY(tables);
     for (const auto table : *tables) TRY(read_table(connection, table, visitor));
     return {};

@@ -34,11 +34,12 @@ Result<std::int64_t> ImportInsertion::check_open_work() {
     where += (i == 0 ? "" : ", ") + std::string(found->text(i, 0)) + " (" + std::to_string(found->number(i, 1)) + ")";
   }
   if (open == 0 || staging_.keeps_number()) return open;
-  return fail(Error::Kind::conflict,
-              std::to_string(open) + " deliveries of the file are open: " + where + ". The organisation's number, " +
-                  std::to_string(staging_.header().org.value) +
-                  ", is or was another's here, and with another number receivers would not know them again: let them end where they "
-                  "are, or end them with `waybill waiting end`, and export it anew");
+  return fail(
+      Error::Kind::conflict,
+      std::to_string(open) + " deliveries of the file are open: " + where + ". The organisation's number, " +
+          std::to_string(staging_.header().org.value) +
+          ", is or was another's here, and with another number receivers would not know them again: let them end where they "
+          "are, or end them with `waybill waiting end`, and export it anew");
 }
 
 Result<void> ImportInsertion::give_ids() {
@@ -55,10 +56,9 @@ Result<void> ImportInsertion::collect_ids() {
   for (const auto& column : imported_columns()) {
     if (!is_imported_id(column.kind)) continue;
     const bool is_array = column.column == "routes";
-    TRY(connection_.script(with_words(is_array ? sql::collect_ids_of_arrays : sql::collect_ids,
-                                      {{"{kind}", literal(column.kind)},
-                                       {"{table}", literal(column.table)},
-                                       {"{column}", literal(column.column)}})));
+    TRY(connection_.script(with_words(
+        is_array ? sql::collect_ids_of_arrays : sql::collect_ids,
+        {{"{kind}", literal(column.kind)}, {"{table}", literal(column.table)}, {"{column}", literal(column.column)}})));
   }
   return {};
 }
@@ -70,9 +70,9 @@ Result<void> ImportInsertion::find_homes() {
     TRY(connection_.script(with_words(sql::find_homes, {{"{table}", literal(table)}, {"{column}", literal(column)}})));
   for (const auto& column : imported_columns())
     if (column.kind == imported::kObject && !column.source.empty())
-      TRY(connection_.script(with_words(sql::follow_homes, {{"{table}", literal(column.table)},
-                                                            {"{column}", literal(column.column)},
-                                                            {"{source}", literal(column.source)}})));
+      TRY(connection_.script(with_words(
+          sql::follow_homes,
+          {{"{table}", literal(column.table)}, {"{column}", literal(column.column)}, {"{source}", literal(column.source)}})));
   return {};
 }
 

@@ -84,10 +84,10 @@ Result<void> ImportStaging::read_columns() {
     sources.add(column.source);
     ids[std::string(column.table) + "." + std::string(column.column)] = is_imported_id(column.kind);
   }
-  const auto found = connection_.run(
-      sql::imported_columns, {left_out_names(left_out_, false), left_out_names(left_out_, true), tables.take(), columns.take(),
-                              kinds.take(), sources.take(), std::to_string(place_.org.value), name_,
-                              std::to_string(token->front().token())});
+  const auto found =
+      connection_.run(sql::imported_columns, {left_out_names(left_out_, false), left_out_names(left_out_, true), tables.take(),
+                                              columns.take(), kinds.take(), sources.take(), std::to_string(place_.org.value),
+                                              name_, std::to_string(token->front().token())});
   TRY(found);
   for (const auto row : *found) {
     const std::string table(row.table_name()), column(row.column_name());
@@ -102,8 +102,7 @@ Result<void> ImportStaging::read_columns() {
 }
 
 Result<void> ImportStaging::add(const StagedRow& row) {
-  waiting_.push_back(
-      {.line = row.line, .table = std::string(row.table), .home = row.home, .text = std::string(row.text)});
+  waiting_.push_back({.line = row.line, .table = std::string(row.table), .home = row.home, .text = std::string(row.text)});
   waiting_bytes_ += row.text.size();
   return waiting_.size() < kMaxStagedRows && waiting_bytes_ < kMaxStagedBytes ? Result<void>{} : flush();
 }

@@ -75,8 +75,7 @@ class PgImportStore final : public ImportStore {
     TRY(channels);
     for (const auto row : *channels) {
       const std::string channel(row.channel_id());
-      const auto sealed =
-          vault_->seal(done.org, key->id, key->sealed, {done.org, channel, kSecretField}, make_signing_secret());
+      const auto sealed = vault_->seal(done.org, key->id, key->sealed, {done.org, channel, kSecretField}, make_signing_secret());
       TRY(sealed);
       TRY(connection.run(sql::seal_imported_channel, {org, channel, bytea(*sealed)}));
       if (row.is_living()) done.channels.emplace_back(row.name());

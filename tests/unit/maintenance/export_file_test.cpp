@@ -102,7 +102,8 @@ TEST(ExportFiles, WhatIsNoneIsRefusedWithItsLine) {
   EXPECT_PRED2(begins, refusal([](Lines& lines) { replace(lines[0], "\"version\":1", "\"version\":2"); }),
                "line 1: it is of another version of the form: this program reads version 1");
   EXPECT_PRED2(begins, refusal([](Lines& lines) { replace(lines[0], "exportedAt", "at"); }), "line 1: the header does not say");
-  EXPECT_PRED2(begins, refusal([](Lines& lines) { replace(lines[0], "\"id\"", "\"number\""); }), "line 1: the header does not say");
+  EXPECT_PRED2(begins, refusal([](Lines& lines) { replace(lines[0], "\"id\"", "\"number\""); }),
+               "line 1: the header does not say");
   EXPECT_PRED2(begins, refusal([](Lines& lines) { lines[2] = "[]"; }), "line 3: it is no JSON object");
   EXPECT_PRED2(begins, refusal([](Lines& lines) { replace(lines[2], "\"row\"", "\"raw\""); }), "line 3: it is no row");
   EXPECT_PRED2(begins, refusal([](Lines& lines) { lines[2] = "{\"table\":\"x\",\"table\":\"y\",\"row\":{}}"; }), "line 3: ");

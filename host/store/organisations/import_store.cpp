@@ -8,6 +8,7 @@
 #include "store/organisations/org_keys.sql.h"
 #include "store/organisations/organisations.sql.h"
 #include "store/pg/tenant_link.h"
+#include "store/submissions/read_rows.h"
 
 namespace waybill {
 namespace {

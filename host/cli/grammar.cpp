@@ -268,7 +268,7 @@ void add_org_commands(CommandLine& line) {
       orgs, "import", "Make an organisation of a file of `waybill org export`",
       [&] { return import_org(line.options, line.imported); }, true);
   importing->add_option("file", line.imported.file, "The file; - for standard input")->type_name("FILE")->required();
-  importing->add_option("--as", line.imported.name, "Its name here (default: that of before)")->type_name("NAME");
+  importing->add_option("--as", line.imported.name, "Another name than the one that it was exported under");
   importing->add_flag("--dry-run", line.imported.dry_run, "Only say what would come of it; all of it is tried, and undone");
   importing->add_option("--actor", line.imported.actor, "Who acts, for the audit (default: your user name)");
   CLI::App* erasure = line.command(

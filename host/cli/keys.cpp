@@ -6,8 +6,8 @@
 #include "cli/caller.h"
 #include "cli/commands.h"
 #include "cli/json_output.h"
+#include "cli/master_keys.h"
 #include "cli/progress_line.h"
-#include "services/secrets.h"
 #include "store/organisations/org_keys.h"
 #include "store/pg_stores.h"
 
@@ -18,12 +18,8 @@ int rewrap_keys(const GlobalOptions& options) {
   constexpr std::size_t kAtOnce = 500;
   const auto config = configuration(options);
   if (!config) return 1;
-  const auto secrets = Secrets::resolve(config->secrets, config->file.string());
-  if (!secrets) {
-    print(secrets.error());
-    return 1;
-  }
-  const auto vault = vault_of(*secrets, config->notify.key);
+  const auto vault = configured_vault(*config);
+  if (!vault) return 1;
   if (!vault->has_key()) return failed("notify.key names no secret: there is no master key");
   Log log = quiet_log();
   const auto database = fit_database(*config, log);
@@ -63,12 +59,8 @@ void print_lost(const std::vector<LostKey>& lost) {
 int give_up_keys(const GlobalOptions& options, const std::string& master) {
   const auto config = configuration(options);
   if (!config) return 1;
-  const auto secrets = Secrets::resolve(config->secrets, config->file.string());
-  if (!secrets) {
-    print(secrets.error());
-    return 1;
-  }
-  const auto vault = vault_of(*secrets, config->notify.key);
+  const auto vault = configured_vault(*config);
+  if (!vault) return 1;
   if (!master.empty() && !vault->has_key()) return failed("notify.key names no secret: there is no master key to seal with");
   Log log = quiet_log();
   const auto database = fit_database(*config, log);

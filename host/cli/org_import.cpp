@@ -6,9 +6,9 @@
 #include "base/printing.h"
 #include "cli/given.h"
 #include "cli/json_output.h"
+#include "cli/master_keys.h"
 #include "cli/progress_line.h"
 #include "maintenance/org_import.h"
-#include "services/secrets.h"
 #include "store/operations/database_check.h"
 
 namespace waybill {
@@ -55,16 +55,13 @@ int import_org(const GlobalOptions& options, const ImportOptions& wanted) {
   if (!file.is_open()) return failed(file.name() + ": cannot be read");
   const auto config = configuration(options);
   if (!config) return 1;
-  const auto secrets = Secrets::resolve(config->secrets, config->file.string());
-  if (!secrets) {
-    print(secrets.error());
-    return 1;
-  }
+  const auto vault = configured_vault(*config);
+  if (!vault) return 1;
   Log log = quiet_log();
   const auto database = fit_database(*config, log);
   if (!database) return failed(database.error().what);
   if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
-  const auto store = make_import_store(database->owner, vault_of(*secrets, config->notify.key));
+  const auto store = make_import_store(database->owner, vault);
   ProgressLine progress("rows imported");
   const auto done =
       import_organisation(*store, {.name = wanted.name, .actor = actor_of(wanted.actor), .is_rehearsal = wanted.dry_run},

@@ -148,6 +148,13 @@ Result<Database> fit_database(const Config& config, Log& log) {
   return database;
 }
 
+Result<Database> owned_database(const Config& config, Log& log) {
+  auto database = fit_database(config, log);
+  TRY(database);
+  TRY(check_owner(database->address, database->owner));
+  return database;
+}
+
 namespace {
 
 Problems settings_problems(const Config& config, const ActionTypes& types, const std::string& type, const std::string& settings) {

@@ -55,6 +55,8 @@ Result<Database> open_database(const Config& config, Log& log, NoDatabasePolicy 
 Result<void> check_schema(const Database& database);
 // Both at once: the database of a command that changes no schema.
 Result<Database> fit_database(const Config& config, Log& log);
+// The same of a command that works as the tables' owner.
+Result<Database> owned_database(const Config& config, Log& log);
 
 // A database to read from, or to act on, as one organisation; its schema is checked.
 struct Reading {

@@ -47,9 +47,8 @@ int erase_org(const GlobalOptions& options, const EraseOptions& wanted) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
-  const auto database = fit_database(*config, log);
+  const auto database = owned_database(*config, log);
   if (!database) return failed(database.error().what);
-  if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
   const auto store = make_erasure_store(database->owner);
   ProgressLine progress("rows erased");
   const auto done = erase_organisation(*store, {.name = wanted.org, .actor = actor_of(wanted.actor)},

@@ -16,9 +16,8 @@ int export_org(const GlobalOptions& options, const ExportOptions& wanted) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
-  const auto database = fit_database(*config, log);
+  const auto database = owned_database(*config, log);
   if (!database) return failed(database.error().what);
-  if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
   const auto store = make_export_store(database->owner);
   ProgressLine progress("rows exported");
   const auto print = [](const std::string& line) -> Result<void> {

@@ -58,9 +58,8 @@ int import_org(const GlobalOptions& options, const ImportOptions& wanted) {
   const auto vault = configured_vault(*config);
   if (!vault) return 1;
   Log log = quiet_log();
-  const auto database = fit_database(*config, log);
+  const auto database = owned_database(*config, log);
   if (!database) return failed(database.error().what);
-  if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
   const auto store = make_import_store(database->owner, vault);
   ProgressLine progress("rows imported");
   const auto done =

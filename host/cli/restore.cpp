@@ -46,9 +46,8 @@ int fence_restore(const GlobalOptions& options, const RestoreOptions& wanted) {
   const auto config = configuration(options);
   if (!config) return 1;
   Log log = quiet_log();
-  const auto database = fit_database(*config, log);
+  const auto database = owned_database(*config, log);
   if (!database) return failed(database.error().what);
-  if (const auto same = check_owner(database->address, database->owner); !same) return failed(same.error().what);
   const auto shards = read_shards(database->owner);
   if (!shards) return failed(shards.error().what);
   const auto fence = make_fence_store(database->owner);

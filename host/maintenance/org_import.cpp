@@ -5,6 +5,10 @@
 #include <istream>
 #include <nlohmann/json.hpp>
 
+#include "base/hex.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "domain/contract.h"
 #include "domain/idempotency.h"
 #include "domain/job.h"
 #include "maintenance/export_file.h"
@@ -51,17 +55,46 @@ class Import {
       const auto found = row.row.find(name);
       if (found == row.row.end()) return wrong_line(row.line, row.table + ": the column \"" + name + "\" is missing");
       if (column.is_id && !is_id(*found, column.is_array)) return wrong_line(row.line, row.table + ": " + name + ": it is no id");
+      if (column.is_time && !is_time(*found)) return wrong_line(row.line, row.table + ": " + name + ": it is no time");
     }
     if (const auto org = row.row.find("org_id"); org != row.row.end() && *org != json(org_in_file_.value))
       return wrong_line(row.line, row.table + ": org_id: the row is of another organisation");
+    if (const auto fault = unreadable_in(row); !fault.empty()) return wrong_line(row.line, row.table + ": " + fault);
     const auto home = home_of(row);
     TRY(home);
     return rows_.add({.line = row.line, .table = row.table, .home = *home, .text = row.text});
   }
 
   static bool is_id(const json& value, bool is_array) {
-    if (!is_array) return value.is_null() || value.is_number_integer();
+    if (!is_array) return value.is_null() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
     return value.is_array() && std::all_of(value.begin(), value.end(), [](const json& one) { return is_id(one, false); });
+  }
+
+  // As row_to_json() writes them; what has no end is no time that a host could read.
+  static bool is_time(const json& value) {
+    return value.is_null() || (value.is_string() && parse_rfc3339_micros(value.get_ref<const std::string&>()));
+  }
+
+  // What the database would take, and hosts could not read: one such row would stop what they do for others as well.
+  static std::string unreadable_in(const ExportedRow& row) {
+    if (row.table == "contract_snapshots") {
+      const auto& contract = row.row.at("contract");
+      if (!contract.is_string()) return "contract: it is no text";
+      if (const auto read = contract_from_json(contract.get_ref<const std::string&>()); !read)
+        return "contract: " + read.error().what;
+    }
+    if (row.table == "submissions" || row.table == "edited_payloads") {
+      const auto& body = row.row.at("body");
+      if (!body.is_null() && !(body.is_string() && is_text(body.get_ref<const std::string&>()))) return "body: it is no text";
+    }
+    return {};
+  }
+
+  // Of bytes as PostgreSQL writes them.
+  static bool is_text(std::string_view bytea) {
+    if (!bytea.starts_with("\\x")) return false;
+    bytea.remove_prefix(2);
+    return bytea.find_first_not_of("0123456789abcdef") == bytea.npos && is_clean_utf8(from_hex(bytea));
   }
 
   // The shard depends on the organisation's number and on how many there are, so it is another one here. A notification is where

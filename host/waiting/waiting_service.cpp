@@ -68,7 +68,7 @@ std::string why_not_rerouted(const WaitingDelivery& one, const ActionTypes& type
     return "only intents are rerouted: an action goes where its form or pipeline says, and a notification to its channel";
   if (one.history.maybe_sent) return "an attempt may have been sent to " + one.target + " already";
   if (one.has_begun) return "its plugin has begun it for " + one.target;
-  if (const auto deadline = to.deadline(one.created); deadline && *deadline <= now)
+  if (const auto deadline = to.deadline(begins_at(one.created, one.terms)); deadline && *deadline <= now)
     return "its deadline under the contract of " + to.target + " has passed";
   if (body == nullptr) return "what it holds is not kept any more";
   if (const auto problems = types.check_payload(to.action_type, *body); !problems.empty())

@@ -250,6 +250,20 @@ TEST_F(OrgImport, OrganisationsToComeGetOtherNumbers) {
   EXPECT_GT(target.sql.number("INSERT INTO organisations (name) VALUES ('next') RETURNING org_id"), 2);
 }
 
+// O7: what a sequence has given does not come back
+TEST_F(OrgImport, ARefusedFileUsesNoNumberUp) {
+  auto lines = exported();
+  change_row(lines, "attempts", [](json& row) { row["outcome"] = "fine"; });
+  const std::string last = "SELECT last_value FROM organisations_org_id_seq";
+  const auto before = target.sql.number(last);
+  EXPECT_NE(refusal(lines), "");
+  EXPECT_EQ(target.sql.number(last), before);
+  auto high = json::parse(lines[0]);
+  high["organisation"]["id"] = 2'000'000'001;
+  lines[0] = high.dump();
+  EXPECT_NE(refusal(sealed_again(lines)).find("line 1: 2000000001 is no number of an organisation"), std::string::npos);
+}
+
 // O7
 TEST_F(OrgImport, WhatCannotBeHadHereIsRefused) {
   auto lines = exported();
@@ -307,6 +321,16 @@ TEST_F(OrgImport, ABadRowIsNamedByItsLineAndColumn) {
   EXPECT_TRUE(
       refused("form_submissions", [](json& row) { row["purged_at"] = "soon"; }).starts_with("form_submissions: purged_at: "));
   EXPECT_TRUE(refused("attempts", [](json& row) { row["outcome"] = "fine"; }).starts_with("attempts: "));
+  for (const auto* never : {"infinity", "-infinity", "now"})
+    EXPECT_EQ(refused("ready", [&](json& row) { row["due_at"] = never; }), "ready: due_at: it is no time") << never;
+  EXPECT_EQ(refused("ready", [](json& row) { row["delivery_id"] = -4096; }), "ready: delivery_id: it is no id");
+  EXPECT_EQ(refused("ready", [](json& row) { row["delivery_id"] = 18446744073709551615u; }), "ready: delivery_id: it is no id");
+  for (const auto* bytes : {"\\x80ff", "\\x00", "{}"})
+    EXPECT_EQ(refused("submissions", [&](json& row) { row["body"] = bytes; }), "submissions: body: it is no text") << bytes;
+  for (const auto* contract : {"not json", "{}", "[]"})
+    EXPECT_TRUE(refused("contract_snapshots", [&](json& row) { row["contract"] = contract; })
+                    .starts_with("contract_snapshots: contract: "))
+        << contract;
   EXPECT_TRUE(refused("alerts", [](json& row) { row["message"] = std::string("a\0b", 3); }).starts_with("alerts: "));
   EXPECT_NE(refused("pipeline_versions", [](json& row) { row["definition"] = row["definition"].get<std::string>() + " "; })
                 .find("the definition is another one"),

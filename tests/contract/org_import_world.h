@@ -10,6 +10,7 @@
 
 #include "base/hex.h"
 #include "contract/full_tenants_world.h"
+#include "domain/contract.h"
 #include "domain/idempotency.h"
 #include "domain/pipeline_definition.h"
 #include "domain/pipeline_reader.h"
@@ -44,8 +45,10 @@ class OrgImport : public FullTenants {
     target.start();
     if (HasFatalFailure()) return;
     sql.execute("SET session_replication_role = replica");  // until each row has those that it refers to
+    const Contract contract{.target = "sms.primary", .action_type = "sms", .destination = "{}", .policy = Policy::one_shot};
+    sql.execute("UPDATE contract_snapshots SET contract = $c$" + to_json(contract) + "$c$ WHERE org_id = 2");
     for (const char* change :
-         {"UPDATE contract_snapshots SET contract = '{\"target\":\"sms.primary\"}' WHERE org_id = 2",
+         {"UPDATE edited_payloads SET body = '{}'",
           "UPDATE channels c SET type = 'webhook', route_id = s.route_id FROM contract_snapshots s WHERE s.org_id = c.org_id",
           "UPDATE alert_events e SET rule_id = r.rule_id FROM alert_rules r WHERE r.org_id = e.org_id",
           "UPDATE rule_channels b SET rule_id = r.rule_id, channel_id = c.channel_id FROM alert_rules r JOIN channels c USING "

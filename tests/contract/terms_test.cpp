@@ -132,6 +132,40 @@ TEST_F(TermsContract, AClaimKnowsWhenItExpires) {
   EXPECT_EQ(again[0].terms, nullptr);
 }
 
+// Q4 O5: neither does an operator's word to the target bring it forward, where all that waits goes out
+TEST_F(TermsContract, TheEndOfAnOutageLeavesItItsTime) {
+  auto counting = contract_of("sms.a");
+  counting.count_outages = true;
+  const auto counted = intake->route(kDefaultOrg, counting);
+  ASSERT_TRUE(counted) << counted.error().what;
+  const Timestamp then = now() + kHour;
+  auto later = timed("later", then), retried = timed("retried", {});
+  later.route = retried.route = *counted;
+  submit({later, retried});
+  sql.execute("UPDATE ready SET due_at = now() + interval '1 minute', attempt_count = 1 WHERE due_at <= now()");
+  rest({{kDefaultOrg, "sms.a", now() + kHour, "busy"}});
+  const auto resumed = targets->resume({"default", "sms.a"}, {"ada", "test"});
+  ASSERT_TRUE(resumed) << resumed.error().what;
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE due_at <= now()"), 1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM ready WHERE due_at = at_micros(" + std::to_string(then.micros) + ")"), 1);
+}
+
+// Q4: nothing is of an age before its time
+TEST_F(TermsContract, OperatorsAndRetentionCountItsAgeFromItsTime) {
+  submit({timed("later", now() + kHour), timed("plain", {})});
+  sql.execute("UPDATE submissions SET created_at = created_at - interval '3 hours'");
+  const auto page = waiting->list(kDefaultOrg, {.target = "sms.a", .kind = {}, .older_than = Seconds(7200)}, 9, {});
+  ASSERT_TRUE(page) << page.error().what;
+  ASSERT_EQ(page->items.size(), 1u);
+  EXPECT_EQ(page->items[0].reference, "plain");
+  sql.execute("DELETE FROM ready");  // as if both had ended
+  const KeptKind kinds[] = {{"intent", Seconds(7200)}};
+  const auto step = maintenance->delete_old(0, {}, kinds, 10);
+  ASSERT_TRUE(step) << step.error().what;
+  EXPECT_EQ(step->deleted, 1u);
+  EXPECT_EQ(sql.text("SELECT client_ref FROM submissions"), "later");
+}
+
 // Q4 Q1
 TEST_F(TermsContract, ItsCreationMayHaveBeenEarlierAndSomebodyElses) {
   auto handed = item("a");

@@ -279,6 +279,15 @@ class CountedBodies final : public WaitingStore {
   WaitingStore& store_;
 };
 
+// Q4: the other target's deadline counts from its own time too
+TEST_F(WaitingContract, WhatWaitsForItsTimeIsNotPastTheOthersDeadline) {
+  auto later = item("later", "{}", "sms.a");
+  later.terms = terms_of({.not_before = queue->due_routes(0)->now + std::chrono::hours(1), .expires = {}, .producer = {}});
+  submit({later});
+  sql.execute("UPDATE submissions SET created_at = created_at - interval '10 minutes'");
+  EXPECT_EQ(reroute("sms.brief").count, 1u);
+}
+
 // O5: a page is two hundred, and each may be of a megabyte
 TEST_F(WaitingContract, OfLargeBodiesFewAreReadAtOnce) {
   const std::string text(std::size_t{3} << 20, 'x');

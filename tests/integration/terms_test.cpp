@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "support/forms_world.h"
+#include "support/pipeline_world.h"
 
 namespace waybill::testing {
 namespace {
@@ -78,6 +79,36 @@ TEST_F(FormTerms, ActionsWaitForTheirSubmissionsTime) {
   const auto done = wait_for_form("f-1");
   EXPECT_EQ(done["status"], "routed");
   EXPECT_GE(done["deliveries"][0]["history"][0]["startedAt"].get<std::string>(), then);
+}
+
+using PipelineTerms = PipelineWorld;
+
+// Q4: what it starts at once waits as well
+TEST_F(PipelineTerms, ASubmissionAndWhatItStartsWaitForItsTime) {
+  setup.pipelines["two.json"] = R"({
+    "pipeline": "two", "initial": "RUN",
+    "states": {
+      "RUN": { "run": [{ "target": "stage.two" }], "start": [{ "pipeline": "after", "payload": "/payload" }] },
+      "DONE": { "terminal": true }
+    },
+    "transitions": [{ "from": "RUN", "to": "DONE", "trigger": "ran", "actor": "worker" }]
+  })";
+  setup.pipelines["after.json"] = R"({
+    "pipeline": "after", "initial": "RUN",
+    "states": { "RUN": { "run": [{ "target": "stage.after" }] }, "END": { "terminal": true } },
+    "transitions": [{ "from": "RUN", "to": "END", "trigger": "ran", "actor": "worker" }]
+  })";
+  for (const char* name : {"two", "after"}) targets.push_back(service(std::string("stage.") + name, std::string("/") + name));
+  use_targets();
+  gateway.by_default(answer({{"ok", true}}));
+  const auto then = in(std::chrono::seconds(3));
+  const auto made = client().request("POST", "/v1/pipelines/two/submissions",
+                                     json{{"submissionId", "p"}, {"payload", {{"a", 1}}}, {"notBefore", then}}.dump());
+  ASSERT_EQ(made.status, 201) << made.body;
+  wait_for_state("p", "DONE");
+  ASSERT_TRUE(gateway.wait_for([&] { return gateway.count() == 2; }));
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.attempts WHERE started_at < '" + then + "'"), 0);
+  EXPECT_EQ(sql().number("SELECT count(*) FROM waybill.submissions WHERE not_before = '" + then + "'"), 2);
 }
 
 // Q4 M4

@@ -33,7 +33,7 @@ SELECT micros(since) AS since, reason, actor FROM target_pauses WHERE org_id = :
 -- name: resume_target
 -- Ends a target's pause and its outage because an operator says so, with a line in the audit, and makes due what waited for the end of the
 -- outage. What single hosts found unreachable ends as well. The attempts of channels count during an outage, and so do those of targets that
--- say so: all that waits for one waits for its destination. With nulls and zeros for what there was not.
+-- say so: all that waits for one waits for its destination, or for its own time, which stays. With nulls and zeros for what there was not.
 -- `:target`: as in pause_target.
 -- takes: org, target, actor, trigger
 -- returns: paused time?, pause_reason text?, pause_actor text?, outage time?, outage_reason text?, findings number, made_due number
@@ -44,6 +44,7 @@ routes AS ({{routes_of_target}}),
 moved AS (
   UPDATE ready SET due_at = now()
   WHERE route_id = ANY (ARRAY(SELECT route_id FROM routes)) AND status = 'due' AND due_at > now()
+    AND NOT EXISTS (SELECT FROM submissions s WHERE s.shard = ready.shard AND s.id = ready.submission_id AND s.not_before > now())
     AND (uncounted > 0 AND due_at <= (SELECT max(until) FROM (SELECT until FROM gone UNION ALL SELECT until FROM found) ended)
          OR route_id = ANY (ARRAY(SELECT route_id FROM routes WHERE counts)) AND (EXISTS (SELECT FROM gone) OR EXISTS (SELECT FROM found)))
   RETURNING 1),

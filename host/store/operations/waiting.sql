@@ -4,10 +4,10 @@
 -- Reads a page of an organisation's deliveries that wait in the queue and that no host holds, by the time from which they may start, each with
 -- its last attempt. It walks an index for each of the newest contracts, up to `:contracts`, and no further than `:max_walked` rows; the row
 -- where the walk stopped for that is answered as well, marked as such. The page begins behind a time, `:after_due` (microseconds), and an id,
--- and has `:most` rows at most. `:older_than` is in seconds, of the submission. Null allows any value. A target is named as in target_outages.
+-- and has `:most` rows at most. `:older_than` is in seconds, of the submission or since its own time. Null allows any value. A target is named as in target_outages.
 -- takes: org, target, kind, older_than, after_due, after_id, shards, contracts, most, max_walked
 -- returns: now time, delivery_id number, submission_id number, route_id number, kind text, client_ref text, target text, action_type text
--- returns: action_order number, created time, due time, fits flag, walk_stopped flag, has_begun flag, last_error text, {{history}}
+-- returns: action_order number, created time, {{terms}}, due time, fits flag, walk_stopped flag, has_begun flag, last_error text, {{history}}
 SELECT micros(now()) AS now,
        w.delivery_id,
        w.submission_id,
@@ -18,6 +18,7 @@ SELECT micros(now()) AS now,
        w.action_type,
        w.action_order,
        micros(s.created_at) AS created,
+       {{terms}},
        micros(w.due_at) AS due,
        f.fits,
        w.place = :max_walked::bigint AS walk_stopped,
@@ -41,7 +42,7 @@ FROM (
 JOIN submissions s ON s.shard = w.shard AND s.id = w.submission_id
 CROSS JOIN LATERAL (
   SELECT (:kind::text IS NULL OR s.kind = :kind)
-         AND (:older_than::bigint IS NULL OR s.created_at <= now() - :older_than * interval '1 second') AS fits) f
+         AND (:older_than::bigint IS NULL OR greatest(s.created_at, s.not_before) <= now() - :older_than * interval '1 second') AS fits) f
 LEFT JOIN LATERAL (
   SELECT coalesce(t.error, t.reason) AS words FROM attempts t WHERE f.fits AND t.shard = w.shard AND t.delivery_id = w.delivery_id
   ORDER BY t.number DESC LIMIT 1) a ON true

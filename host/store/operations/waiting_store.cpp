@@ -50,6 +50,7 @@ WaitingDelivery read_waiting(const sql::waiting_deliveries_row& row) {
           .action_type = std::string(row.action_type()),
           .action_order = static_cast<int>(row.action_order()),
           .created = row.created(),
+          .terms = row.terms() ? terms_from(*row.terms()) : nullptr,
           .due = row.due(),
           .history = read_history(row),
           .has_begun = row.has_begun(),

@@ -36,6 +36,7 @@ struct WaitingDelivery {
   std::string kind, reference, target, action_type;
   int action_order = 0;
   Timestamp created;  // of the submission
+  Terms terms{};      // likewise
   Timestamp due;      // from then on it may start
   History history;
   bool has_begun = false;  // its plugin has composed it, or keeps how far it has come

@@ -28,17 +28,18 @@ WHERE coalesce(pg_sequence_last_value(pg_get_serial_sequence('organisations', 'o
 
 -- name: imported_columns
 -- Lists the columns of the tables that an import fills, each table behind those that it refers to: whether a row of a file has it, whether it has an
--- array, and what is inserted there of the staged row s and its record r; null: nothing. `:tables` and `:columns` are left out of files. What is
+-- array or a time, and what is inserted there of the staged row s and its record r; null: nothing. `:tables` and `:columns` are left out of files. What is
 -- not taken as it is stands in `:mapped_tables`, `:mapped_columns`, `:kinds` and `:sources`, which have one element each per column
 -- (import_columns.h). `:org`, `:name` and `:token` are what the organisation gets.
 -- takes: tables, columns, mapped_tables, mapped_columns, kinds, sources, org, name, token
--- returns: table_name text, column_name text, quoted text, is_in_file flag, is_array flag, value text?
+-- returns: table_name text, column_name text, quoted text, is_in_file flag, is_array flag, is_time flag, value text?
 {{exported}}
 SELECT e.relname AS table_name,
        a.attname AS column_name,
        quote_ident(a.attname) AS quoted,
        e.relname || '.' || a.attname <> ALL (:columns::text[]) AS is_in_file,
        t.typcategory = 'A' AS is_array,
+       t.oid = 'timestamptz'::regtype AS is_time,
        CASE coalesce(m.kind, CASE WHEN e.relname || '.' || a.attname <> ALL (:columns::text[]) THEN 'as it is' ELSE 'left out' END)
          WHEN 'left out' THEN NULL
          WHEN 'anew' THEN NULL

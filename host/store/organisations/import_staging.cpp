@@ -1,8 +1,6 @@
 // Whether the file can be had here, its number, and its rows by batches.
 #include "store/organisations/import_staging.h"
 
-#include <limits>
-
 #include "domain/organisation.h"
 #include "store/organisations/import.sql.h"
 #include "store/organisations/import_columns.h"
@@ -14,6 +12,9 @@ namespace {
 // So much is in memory at once: so many rows, or so many bytes and one more row.
 constexpr std::size_t kMaxStagedRows = 500;
 constexpr std::size_t kMaxStagedBytes = std::size_t{4} << 20;
+
+// Those that come after it get higher ones.
+constexpr std::int64_t kHighestNumber = 2'000'000'000;
 
 constexpr Statement kStageRows{"stage_rows", sql::stage_rows.data()};
 
@@ -44,7 +45,7 @@ Result<ImportPlace> ImportStaging::begin(const ImportHeader& header) {
     return fail(Error::Kind::invalid, "the organisation \"default\" is there already, in every installation");
   if (!is_organisation_name(name_))
     return fail(Error::Kind::invalid, "the name of an organisation is " + std::string(kOrganisationNames));
-  if (header.org.value < 1 || header.org.value > std::numeric_limits<std::int32_t>::max())
+  if (header.org.value < 1 || header.org.value > kHighestNumber)
     return fail(Error::Kind::invalid, "line 1: " + std::to_string(header.org.value) + " is no number of an organisation");
   const auto found = connection_.run(sql::place_for_import, {name_, std::to_string(header.org.value)});
   TRY(found);
@@ -97,7 +98,8 @@ Result<void> ImportStaging::read_columns() {
     tables_.back().columns.push_back(column);
     std::string place = table;
     place.append(".").append(column);
-    place_.tables[table].emplace(column, ImportColumn{.name = column, .is_array = row.is_array(), .is_id = ids[place]});
+    place_.tables[table].emplace(
+        column, ImportColumn{.name = column, .is_array = row.is_array(), .is_id = ids[place], .is_time = row.is_time()});
   }
   return {};
 }

@@ -56,8 +56,6 @@ class PgImportStore final : public ImportStore {
     TRY(open);
     done.open = *open;
     TRY(insertion.give_ids());
-    if (staging.keeps_number() && !order.is_rehearsal)
-      TRY(connection.run(sql::keep_org_number, {std::to_string(done.org.value)}));
     for (const auto& table : staging.tables()) {
       // The key stands before the channels that it seals, which come behind the organisation.
       if (table.name == "channels" && has_channels) TRY(newest_data_key(connection, done.org, *vault_));
@@ -65,7 +63,11 @@ class PgImportStore final : public ImportStore {
     }
     TRY(connection.run(sql::free_imported_claims, {std::to_string(done.org.value)}));
     if (has_channels) TRY(seal_channels(connection, done));
-    return noted(connection, order, std::move(done));
+    auto noted_down = noted(connection, order, std::move(done));
+    // Last: what a sequence has given does not come back when the transaction fails.
+    if (noted_down && staging.keeps_number() && !order.is_rehearsal)
+      TRY(connection.run(sql::keep_org_number, {std::to_string(noted_down->org.value)}));
+    return noted_down;
   }
 
   Result<void> seal_channels(Connection& connection, OrgImported& done) const {

@@ -42,7 +42,8 @@ struct ImportedFile {
 struct ImportColumn {
   std::string name;
   bool is_array = false;
-  bool is_id = false;  // of an object: a number, or null
+  bool is_id = false;    // of an object: a number, or null
+  bool is_time = false;  // one of RFC 3339, or null
 };
 // What a file's rows must have, by table, and where they will be.
 struct ImportPlace {

@@ -31,7 +31,7 @@ SELECT number, definition FROM pipeline_versions WHERE version_id = :version;
 -- name: submit_pipeline
 -- Stores a submission in its first state. No row if its key is taken, or a form's or an archived submission has its id.
 -- `:hash` is the SHA-256 of what was handed in, `:parent` the submission that started it; `:actions` are those that the state runs;
--- without a `:trace` it belongs to its parent's;
+-- what of `:trace`, `:not_before`, `:expires` and `:producer` it has not is its parent's;
 -- `:trigger`, `:actor` and `:actor_type` are for the audit.
 -- takes: shard, org, client_ref, pipeline, state, hash, payload, version, routes, metadata, reference, parent, trigger, actor
 -- takes: actor_type, actions, trace, not_before, expires, producer
@@ -41,8 +41,9 @@ WITH made AS (
                            expires_at, producer)
   SELECT :shard::smallint, nextval('object_ids') * 1024 + :shard::smallint, :org, 'pipeline', :client_ref, :pipeline, :pipeline,
          :state, :hash, clock_timestamp(), convert_to(:payload, 'UTF8'),
-         coalesce(:trace, (SELECT trace FROM submissions p WHERE p.shard = (:parent::bigint % 1024)::smallint AND p.id = :parent)),
-         at_micros(:not_before), at_micros(:expires), :producer
+         coalesce(:trace, above.trace), coalesce(at_micros(:not_before), above.not_before), coalesce(at_micros(:expires), above.expires_at),
+         coalesce(:producer, above.producer)
+  FROM (SELECT 1) one LEFT JOIN submissions above ON above.shard = (:parent::bigint % 1024)::smallint AND above.id = :parent
   WHERE NOT EXISTS (SELECT FROM submissions WHERE shard = :shard AND org_id = :org AND kind = 'form' AND client_ref = :client_ref)
     AND NOT EXISTS (SELECT FROM archived_submissions WHERE org_id = :org AND client_ref = :client_ref)
   ON CONFLICT DO NOTHING RETURNING id, created_at),

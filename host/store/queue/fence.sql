@@ -42,10 +42,14 @@ EXISTS (SELECT FROM dead_letters l
                     JOIN pipeline_repairs o ON o.shard = p.shard AND o.submission_id = p.submission_id AND o.step = p.step
                     WHERE p.shard = w.shard AND p.submission_id = w.submission_id AND o.made_at > at_micros(:restored_to))
 
+-- part: could_be_sent
+-- A walked delivery w that may have been sent since: what is due later than now has not, unless it had been tried before: an operator may have
+-- made it due.
+(w.status IN ('waiting', 'open') OR w.due_at <= now() OR w.attempt_count > 0)
+
 -- name: deliveries_in_doubt
--- Lists what must not be sent, since it may have been sent after the restored moment: of policy one_shot, and handed in until then. What is due
--- later than now has not been sent, unless it had been tried before: an operator may have made it due. What somebody ordered after the moment is
--- that person's word. What a living host has claimed is that host's. It walks the key of `ready`, behind the delivery `:after` and no further than
+-- Lists what must not be sent, since it may have been sent after the restored moment: of policy one_shot, and handed in until then. What somebody
+-- ordered after the moment is that person's word. What a living host has claimed is that host's. It walks the key of `ready`, behind the delivery `:after` and no further than
 -- `:most` rows; the last row that was looked at is answered as well, marked as not in doubt if it is not.
 -- takes: shard, restored_to, after, most
 -- returns: now time, delivery_id number, in_doubt flag, org_id number, org text, target text, route_id number, submission_id number
@@ -62,7 +66,7 @@ JOIN contract_snapshots c ON c.route_id = w.route_id
 LEFT JOIN organisations o ON o.org_id = w.org_id
 CROSS JOIN LATERAL (
   SELECT c.contract::jsonb ->> 'policy' = 'one_shot' AND s.created_at <= at_micros(:restored_to)
-         AND (w.status IN ('waiting', 'open') OR w.due_at <= now() OR w.attempt_count > 0)
+         AND {{could_be_sent}}
          AND (w.status IN ('waiting', 'due', 'open') OR w.claimed_by <> ALL (ARRAY(SELECT host_id FROM living_hosts)))
          AND NOT ({{ordered_since}}) AS in_doubt) f
 WHERE f.in_doubt OR w.place = (SELECT max(place) FROM walked)
@@ -95,14 +99,14 @@ RETURNING delivery_id;
 -- takes: shard, restored_to, after, most, only_count
 -- returns: last number, noted number
 WITH walked AS MATERIALIZED (
-  SELECT shard, delivery_id, submission_id, route_id, status, maybe_sent, due_at, uncounted FROM ready
+  SELECT shard, delivery_id, submission_id, route_id, status, maybe_sent, due_at, attempt_count FROM ready
   WHERE shard = :shard AND delivery_id > :after ORDER BY shard, delivery_id LIMIT :most::bigint),
 chosen AS MATERIALIZED (
   SELECT w.delivery_id FROM walked w
   JOIN submissions s ON s.shard = w.shard AND s.id = w.submission_id
   JOIN contract_snapshots c ON c.route_id = w.route_id
   WHERE NOT w.maybe_sent AND w.status IN ('waiting', 'due', 'open') AND s.created_at <= at_micros(:restored_to)
-    AND c.contract::jsonb ->> 'policy' <> 'one_shot'),
+    AND {{could_be_sent}} AND c.contract::jsonb ->> 'policy' <> 'one_shot'),
 noted AS (
   UPDATE ready r SET maybe_sent = true FROM chosen
   WHERE NOT :only_count::boolean AND r.shard = :shard AND r.delivery_id = chosen.delivery_id AND r.status IN ('waiting', 'due', 'open'))
